@@ -10,7 +10,7 @@ from typing import Any, Final
 from activities.ports.cluster import Object
 from api.keys import ANNOTATION_DO_NOT_REMOVE, OTHERS_DAEMON_EVICTION, TAINT_SCALE_DOWN
 from api.v1alpha1.node_pool import NodePool
-from planner.lifecycle.clocks.drain_limits import EVICTING_REASONS
+from api.v1alpha1.removal_budget import EVICTING_REASONS
 from planner.lifecycle.drain import OWN_GRACE, SYSTEM_CRITICAL_FROM, Occupant
 from planner.lifecycle.json_predicates import is_terminating, key_of, tolerates
 from planner.lifecycle.seen import Blocker

@@ -30,7 +30,8 @@ from api.keys import (
 )
 from api.v1alpha1.node_pool import NodePool
 from api.v1alpha1.node_removal_request import NodeRemovalRequest, NodeRemovalRequestStatus, RemovalPhase
-from planner.lifecycle.clocks.drain_limits import EVICTING_REASONS, drain_limits
+from api.v1alpha1.removal_budget import EVICTING_REASONS
+from planner.lifecycle.clocks.drain_limits import drain_limits
 from planner.lifecycle.clocks.future_times import is_to_come, removal_as_of
 from planner.lifecycle.decision import decision_on
 from planner.lifecycle.drain import Occupant, see_drain, see_per_node_pods
@@ -215,7 +216,7 @@ async def _local_data(
         # A cool-off that goes on, or pods that leave, are looked at again before anything is lost.
         is_certain=not (_is_cooling_off(ports, removal) if is_pending else is_occupied),
     )
-    is_of_round = spec.reason in OWN_REASONS | EVICTING_REASONS or bool(spec.replaced_by or spec.moves)
+    is_of_round = spec.reason in OWN_REASONS.union(EVICTING_REASONS) or bool(spec.replaced_by or spec.moves)
     return see_local_data(named(volumes), status, ends_removal=is_of_round and not spec.immediate)
 
 

@@ -38,6 +38,8 @@ _NAMED_AFTER_SERVER: Final = rule(
     "a removal has the name of its server (spec.serverName), so that there is one for each",
     path=".metadata.name",
 )
+REPLACED_BY_AT_MOST: Final = 10
+"""Machines that a removal may wait for."""
 MOVES_AT_MOST: Final = 500
 """As many pods as a kubelet is ever set to run, so that each pod of a machine may be named."""
 _POD: Final = Text(
@@ -88,7 +90,7 @@ class NodeRemovalRequestSpec(Model):
     """Whether cool-off and look for pods are left out, as for a machine that never became part of the cluster."""
     create_attempt_at: Timestamp | None = None
     """When the server was last asked for; that there is none is believed only 60 s later. Without it, at once."""
-    replaced_by: tuple[RequestName, ...] = Field(default=(), max_length=10)
+    replaced_by: tuple[RequestName, ...] = Field(default=(), max_length=REPLACED_BY_AT_MOST)
     """The NodeRequests whose machines take its place: its pods stay until all of them are Ready. Without it, none."""
     moves: tuple[PodMove, ...] | None = Field(default=None, max_length=MOVES_AT_MOST)
     """Its pods that other machines have room for. Without it, none is known to."""

@@ -12,14 +12,9 @@ from api.rules import RULES, UNIT, Text, rule, rules
 
 BudgetReason = Literal["Empty", "Consolidation", "Rotation", "Drift", "Repair", "OverMax"]
 """Why a round removes a machine."""
-BUDGET_REASONS: Final[tuple[BudgetReason, ...]] = (
-    "Empty",
-    "Consolidation",
-    "Rotation",
-    "Drift",
-    "Repair",
-    "OverMax",
-)
+EVICTING_REASONS: Final[tuple[BudgetReason, ...]] = ("Consolidation", "Rotation", "Drift", "Repair", "OverMax")
+"""Those for which pods are asked to leave."""
+BUDGET_REASONS: Final[tuple[BudgetReason, ...]] = ("Empty", *EVICTING_REASONS)
 Weekday = Literal["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
 WEEKDAYS: Final[tuple[Weekday, ...]] = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 """In the order of `datetime.weekday`."""

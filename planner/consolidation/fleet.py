@@ -15,7 +15,6 @@ from planner.displacement.displace import movable
 from planner.model.plan import BlockedMachine
 from planner.objects.kinds import Node, Pod
 from planner.policies.port import Candidate, MachineAction, PolicyView
-from planner.policies.safety.blocked import Blocked
 from planner.supply.machines import Machine, machine_price
 
 DRAIN: Final = "drain"
@@ -82,7 +81,8 @@ def fleet_of(view: PolicyView) -> Fleet:
         pool = candidate.machine.pool
         if (blocked := view.blocker(candidate)) is not None:
             wakes += [] if blocked.until is None else [blocked.until]
-            stuck += [_blocked(node, pool, blocked)] if _is_half_empty(node, pods) else []
+            if _is_half_empty(node, pods):
+                stuck.append(candidate.blocked(CONSOLIDATED, blocked.by.value, blocked.why))
             continue
         if pool not in allowances:
             allowances[pool] = view.allowance(pool, CONSOLIDATED)
@@ -111,10 +111,6 @@ def _is_half_empty(node: Node, pods: Iterable[Pod]) -> bool:
     for pod in pods:
         asked.update({name: pod.requests.get(name, 0) for name in _PRICED})
     return all(2 * asked[name] < node.allocatable.get(name, 0) for name in _PRICED)
-
-
-def _blocked(node: Node, pool: str, keeper: Blocked) -> BlockedMachine:
-    return BlockedMachine(pool, node.name, node.uid, CONSOLIDATED, keeper.by.value, keeper.why)
 
 
 def fleet_if(view: PolicyView, settings: Consolidation) -> Fleet:

@@ -59,10 +59,7 @@ class Consolidating:
         if not choice.steps:
             return replace(advice, consolidation=_statuses(view, ConsolidationStatus(rested_at=state)))
         displacement = choice.steps[0].displacement
-        requests = tuple(
-            replace(request, ordinal=request.ordinal + len(self.decided.requests))
-            for request in displacement.requests()
-        )
+        requests = displacement.requests(first=len(self.decided.requests))
         moves = displacement.moves_by_machine()
         proposals = [
             proposal

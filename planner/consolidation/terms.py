@@ -9,12 +9,11 @@ from decimal import Decimal
 from typing import Final
 
 from api.v1alpha1.consolidation import Consolidation
+from api.v1alpha1.node_removal_request import REPLACED_BY_AT_MOST
 from planner.objects.kinds import Pod
 
 CONSOLIDATED: Final = "Consolidation"
 """Why a machine goes whose pods are moved to fewer or cheaper ones."""
-MOST_REPLACEMENTS: Final = 10
-"""Machines that one step buys: as many as a removal names."""
 _SHARE_OF_MACHINE: Final = Decimal("0.002")
 """Of the price of the machine that it leaves, what a moved pod costs where the pool does not say."""
 _PERCENT: Final = 100
@@ -41,7 +40,7 @@ class StepTerms:
             return "saves too little"
         if moved > self.max_moved_pods:
             return "moves too many pods"
-        return "buys too many machines" if bought > MOST_REPLACEMENTS else ""
+        return "buys too many machines" if bought > REPLACED_BY_AT_MOST else ""
 
 
 def strictest(settings: Iterable[Consolidation]) -> StepTerms:

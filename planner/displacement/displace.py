@@ -13,7 +13,7 @@ from typing import Final
 from api.keys import TAINT_SCALE_DOWN
 from planner.displacement.displaced import Displacement, Misfit
 from planner.model.plan import Move, PlannedRequest, Reason
-from planner.model.stages import Stages, unwatched
+from planner.model.stages import unwatched
 from planner.objects.kinds import NOT_YET_SCHEDULED, Pod, Taint
 from planner.packing.assign import Assignment
 from planner.packing.domains.pod_counts import PodCounts, count_pods
@@ -102,7 +102,6 @@ class Displacer:
         self,
         machines: Collection[str],
         packer: Packer,
-        stages: Stages = unwatched,
         pool_kinds: Mapping[str, PoolKinds] | None = None,
     ) -> Displacement | Misfit:
         """Return where the pods of these machines would go if all of them went, or one that has no other place.
@@ -110,7 +109,6 @@ class Displacer:
         Args:
             machines: names of some of those that this was made for.
             packer: decides, as it does for waiting pods.
-            stages: run each stage of the work.
             pool_kinds: what may be bought, where that is not all that the round may buy.
         """
         going = frozenset(machines)
@@ -123,7 +121,7 @@ class Displacer:
         groups, over = within_budget(self._groups_of(pods), supply.pod_counts, most_of_round=MOST_OF_ROUND)
         if over:
             return _misfit(over[0], by_uid)
-        settled = settle(groups, supply, packer, stages)
+        settled = settle(groups, supply, packer, unwatched)
         for i, left in settled.assignment.left.items():
             reasons = why_unplaced(groups[i], supply.pool_kinds, supply.limits)
             return _misfit(Refused(groups[i], reasons, left), by_uid)

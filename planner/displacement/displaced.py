@@ -1,6 +1,6 @@
 """What comes of displacing the pods of machines: where each goes, what is bought for them, and what that costs."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from planner.model.plan import Move, PlannedRequest, Reason
@@ -36,9 +36,10 @@ class Displacement:
         """Machines that are bought."""
         return len(self.settled.bought)
 
-    def requests(self) -> tuple[PlannedRequest, ...]:
-        """Return the machines to buy, with a seat for each pod that moves there; ordinals begin at 0."""
-        return self.settled.requests(self.supply)
+    def requests(self, first: int = 0) -> tuple[PlannedRequest, ...]:
+        """Return the machines to buy, with a seat for each pod that moves there; ordinals begin at `first`."""
+        made = self.settled.requests(self.supply)
+        return tuple(replace(request, ordinal=first + request.ordinal) for request in made)
 
     def moves_by_machine(self) -> dict[str, list[Move]]:
         """Return where the pods of each machine go, those for new machines left out."""

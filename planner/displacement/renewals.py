@@ -13,23 +13,20 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
 
+from api.v1alpha1.node_removal_request import REPLACED_BY_AT_MOST
 from planner.displacement.displace import Displacer
 from planner.displacement.displaced import Displacement, Misfit
-from planner.model.plan import BlockedMachine, DueMachines, PlannedRequest
+from planner.model.plan import BlockedMachine, PlannedRequest
 from planner.packing.assign import Assignment
 from planner.packing.problem import Packer
 from planner.placement.known_state import KnownState
 from planner.policies.checks import Budget, kept_by_minimum
-from planner.policies.departures import gone_already
+from planner.policies.departures import due_machines, gone_already, merged
 from planner.policies.port import Advice, Candidate, Policy, PolicyView, Proposal
 from planner.policies.safety.blocked import BlockedBy
 
 MOST_ASKED: Final = 10
 """Machines whose pods are given another place in one round, and machines that turn out to have none."""
-_NO_OTHER_PLACE: Final = BlockedBy.MISFIT.value
-_KEPT_BY_MINIMUM: Final = BlockedBy.MINIMUM.value
-_MOST_REPLACED_BY: Final = 10
-"""Machines that a removal may wait for: one that needs more is left out."""
 
 Entry = tuple[Candidate, Proposal]
 
@@ -58,15 +55,20 @@ class Renewing:
 
     def propose(self, view: PolicyView) -> Advice:
         """Return the machines that go now or later, what is bought for them, and which have no way out."""
-        proposals, hashes, due = _asked_of(self.triggers, view)
+        all_advice = [trigger.propose(view) for trigger in self.triggers]
+        advice = Advice(
+            template_hashes=merged(each.template_hashes for each in all_advice), due=due_machines(all_advice)
+        )
+        proposals = [proposal for each in all_advice for proposal in each.proposals]
+        if not proposals:
+            return advice
         ordered = _sorted(proposals, view)
         settled = self._settled(ordered, view) if ordered.entries else Advice()
-        return Advice(
+        return replace(
+            advice,
             proposals=(*ordered.plain, *settled.proposals),
             requests=settled.requests,
             blocked=settled.blocked,
-            template_hashes=hashes,
-            due=due,
         )
 
     def _settled(self, ordered: _Sorted, view: PolicyView) -> Advice:
@@ -78,27 +80,15 @@ class Renewing:
             names = [candidate.machine.name for candidate, _ in asked]
             displacer = Displacer(self.known, names, self.assignment, self.requests, closed - set(names))
             answer = displacer.displace(names, self.packer)
-            refused = _refused(asked, answer, view, ordered.leaving)
-            if refused is None and isinstance(answer, Displacement):
-                return replace(_begun(asked, answer, len(self.requests)), blocked=tuple(blocked.values()))
-            for each in refused or ():
-                blocked[each.node] = each
+            if isinstance(answer, Misfit):
+                refused = [_without_place(asked, answer)]
+            else:
+                requests = answer.requests(first=len(self.requests))
+                refused = _refused(asked, answer, requests, view, ordered.leaving)
+                if not refused:
+                    return replace(_begun(asked, answer, requests), blocked=tuple(blocked.values()))
+            blocked |= {each.node: each for each in refused}
         return Advice(blocked=tuple(blocked.values()))
-
-
-def _asked_of(
-    triggers: Sequence[Policy], view: PolicyView
-) -> tuple[list[Proposal], dict[str, str], dict[str, tuple[DueMachines, ...]]]:
-    """Return the proposals of all triggers in their order, the hashes to write, and the reports by pool."""
-    proposals: list[Proposal] = []
-    hashes: dict[str, str] = {}
-    due: dict[str, tuple[DueMachines, ...]] = {}
-    for trigger in triggers:
-        advice = trigger.propose(view)
-        proposals += advice.proposals
-        hashes |= advice.template_hashes
-        due |= {name: (*due.get(name, ()), *reports) for name, reports in advice.due.items()}
-    return proposals, hashes, due
 
 
 def _sorted(proposals: Sequence[Proposal], view: PolicyView) -> _Sorted:
@@ -153,7 +143,7 @@ def _next(entries: Sequence[Entry], blocked: Mapping[str, BlockedMachine], view:
     paced: Counter[tuple[str, str]] = Counter()
     for candidate, proposal in entries:
         quota, pace = proposal.quota, (candidate.machine.pool, proposal.reason)
-        if _node_name(candidate) in blocked or (quota is not None and taken[quota.name] >= quota.most):
+        if candidate.machine.name in blocked or (quota is not None and taken[quota.name] >= quota.most):
             continue
         allowed = view.allowance(*pace)
         if allowed is not None and paced[pace] >= allowed:
@@ -167,26 +157,27 @@ def _next(entries: Sequence[Entry], blocked: Mapping[str, BlockedMachine], view:
     return chosen
 
 
+def _without_place(asked: Sequence[Entry], misfit: Misfit) -> BlockedMachine:
+    """Return the machine of which a pod has no other place."""
+    entry = next((each for each in asked if each[0].machine.name == misfit.machine), asked[-1])
+    pod = f"{misfit.pod} has no other place: " if misfit.pod else ""
+    return _blocked(entry, BlockedBy.MISFIT, f"{pod}{misfit.reasons[0].message}")
+
+
 def _refused(
-    asked: Sequence[Entry], answer: Displacement | Misfit, view: PolicyView, gone: set[str]
-) -> list[BlockedMachine] | None:
-    """Return the machines that cannot go, None if all can."""
-    if isinstance(answer, Misfit):
-        entry = next((each for each in asked if each[0].machine.name == answer.machine), asked[-1])
-        reason = answer.reasons[0]
-        pod = f"{answer.pod} has no other place: " if answer.pod else ""
-        return [_blocked(entry, _NO_OTHER_PLACE, f"{pod}{reason.message}")]
-    requests = answer.requests()
-    too_many = [each for each in asked if len(_replacement(each[0], answer, requests)) > _MOST_REPLACED_BY]
+    asked: Sequence[Entry], answer: Displacement, requests: Sequence[PlannedRequest], view: PolicyView, gone: set[str]
+) -> list[BlockedMachine]:
+    """Return the machines that cannot go, none if all can."""
+    too_many = [each for each in asked if len(_replacement(each[0], answer, requests)) > REPLACED_BY_AT_MOST]
     if too_many:
-        why = f"its pods would need more than {_MOST_REPLACED_BY} new machines"
-        return [_blocked(entry, _NO_OTHER_PLACE, why) for entry in too_many]
+        why = f"its pods would need more than {REPLACED_BY_AT_MOST} new machines"
+        return [_blocked(entry, BlockedBy.MISFIT, why) for entry in too_many]
     short = _below_minimum(asked, requests, view, gone)
     if short is None:
-        return None
+        return []
     candidate, _ = short
     minimum = kept_by_minimum(candidate.pool, candidate.machine.server_type)
-    return [_blocked(short, _KEPT_BY_MINIMUM, f"{minimum}, and no other one is Ready or can be bought first")]
+    return [_blocked(short, BlockedBy.MINIMUM, f"{minimum}, and no other one is Ready or can be bought first")]
 
 
 def _below_minimum(
@@ -207,21 +198,20 @@ def _below_minimum(
     return None
 
 
-def _begun(asked: Sequence[Entry], answer: Displacement, first: int) -> Advice:
-    """Return the proposals with their ways out; `first` is the ordinal of what is bought first for them."""
-    requests, moves = answer.requests(), answer.moves_by_machine()
-    proposals = [
+def _begun(asked: Sequence[Entry], answer: Displacement, requests: tuple[PlannedRequest, ...]) -> Advice:
+    """Return the proposals with their ways out, and what is bought first for them."""
+    moves = answer.moves_by_machine()
+    proposals = tuple(
         replace(
             proposal,
             # What is displaced keeps every minimum, if need be by what is bought.
             below_minimum=True,
-            replacement=tuple(first + ordinal for ordinal in _replacement(candidate, answer, requests)),
+            replacement=tuple(_replacement(candidate, answer, requests)),
             moves=tuple(moves.get(candidate.machine.name, ())),
         )
         for candidate, proposal in asked
-    ]
-    numbered = tuple(replace(request, ordinal=first + request.ordinal) for request in requests)
-    return Advice(proposals=tuple(proposals), requests=numbered)
+    )
+    return Advice(proposals, requests=requests)
 
 
 def _replacement(candidate: Candidate, answer: Displacement, requests: Sequence[PlannedRequest]) -> list[int]:
@@ -238,19 +228,6 @@ def _replacement(candidate: Candidate, answer: Displacement, requests: Sequence[
     ]
 
 
-def _blocked(entry: Entry, reason: str, why: str) -> BlockedMachine:
+def _blocked(entry: Entry, by: BlockedBy, why: str) -> BlockedMachine:
     candidate, proposal = entry
-    node = candidate.machine.node
-    return BlockedMachine(
-        pool=candidate.machine.pool,
-        node=_node_name(candidate),
-        uid="" if node is None else node.uid,
-        trigger=proposal.reason,
-        reason=reason,
-        why=why,
-    )
-
-
-def _node_name(candidate: Candidate) -> str:
-    node = candidate.machine.node
-    return candidate.machine.name if node is None else node.name
+    return candidate.blocked(proposal.reason, by.value, why)

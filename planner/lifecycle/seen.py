@@ -9,7 +9,7 @@ from pydantic import Field
 from api.duration import Duration
 from api.meta import Timestamp
 from api.model import Payload
-from api.v1alpha1.node_removal_request import NodeRemovalRequestStatus
+from api.v1alpha1.node_removal_request import REPLACED_BY_AT_MOST, NodeRemovalRequestStatus
 from api.v1alpha1.node_request import NodeRequestStatus
 from planner.lifecycle.step import DecisionKind
 
@@ -240,10 +240,10 @@ class PerNodePodsSeen(Payload):
 class ReplacementSeen(Payload):
     """The machines that are to take the place of one that goes, until its point of no return."""
 
-    names: tuple[str, ...] = Field(default=(), max_length=10)
+    names: tuple[str, ...] = Field(default=(), max_length=REPLACED_BY_AT_MOST)
     is_ready: bool = False
     """All of them are."""
-    awaited: tuple[str, ...] = Field(default=(), max_length=10)
+    awaited: tuple[str, ...] = Field(default=(), max_length=REPLACED_BY_AT_MOST)
     """Those that are not Ready, each with where it stands."""
     lost: str = ""
     """Why one of them does not come, as a sentence; empty while all may."""

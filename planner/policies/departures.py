@@ -137,12 +137,12 @@ def departures(
         blocked=_blocked(all_advice, gate),
         budgets=gate.pace.states,
         invalid_budgets=gate.pace.faults,
-        idle_since=_merged(advice.idle_since for advice in all_advice),
-        pods_since=_merged(advice.pods_since for advice in all_advice),
-        template_hashes=_merged(advice.template_hashes for advice in all_advice),
-        dead_nodes=_merged(advice.dead_nodes for advice in all_advice),
-        due=_due(all_advice),
-        consolidation=_merged(advice.consolidation for advice in all_advice),
+        idle_since=merged(advice.idle_since for advice in all_advice),
+        pods_since=merged(advice.pods_since for advice in all_advice),
+        template_hashes=merged(advice.template_hashes for advice in all_advice),
+        dead_nodes=merged(advice.dead_nodes for advice in all_advice),
+        due=due_machines(all_advice),
+        consolidation=merged(advice.consolidation for advice in all_advice),
     )
 
 
@@ -153,12 +153,13 @@ def _wakes(wakes: Iterable[datetime], all_advice: Iterable[Advice], gate: Gate) 
         yield gate.wake_at
 
 
-def _merged(parts: Iterable[Mapping[str, T]]) -> dict[str, T]:
+def merged(parts: Iterable[Mapping[str, T]]) -> dict[str, T]:
     """Return the parts as one; of two that name the same, the later one holds."""
     return {name: value for part in parts for name, value in part.items()}
 
 
-def _due(all_advice: Iterable[Advice]) -> dict[str, tuple[DueMachines, ...]]:
+def due_machines(all_advice: Iterable[Advice]) -> dict[str, tuple[DueMachines, ...]]:
+    """Return what there is to report of machines that should go by now, by pool."""
     due: defaultdict[str, list[DueMachines]] = defaultdict(list)
     for advice in all_advice:
         for name, reports in advice.due.items():

@@ -78,17 +78,7 @@ class Gate:
             return
         if keeper.until is not None:
             self._ends.append(keeper.until)
-        self._blocked.setdefault(
-            node.name,
-            BlockedMachine(
-                pool=candidate.machine.pool,
-                node=node.name,
-                uid=node.uid,
-                trigger=proposal.reason,
-                reason=keeper.by.value,
-                why=keeper.why,
-            ),
-        )
+        self._blocked.setdefault(node.name, candidate.blocked(proposal.reason, keeper.by.value, keeper.why))
 
     def _keeper(self, candidate: Candidate, proposal: Proposal) -> Blocked | None:
         return self._safety.blocker(candidate) if proposal.evicts else self._refused.get(candidate.machine.name)

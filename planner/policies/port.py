@@ -42,6 +42,11 @@ class Candidate:
         """The class that its server is of."""
         return self.machine.class_ref or self.pool.spec.template.class_ref
 
+    def blocked(self, trigger: str, reason: str, why: str) -> BlockedMachine:
+        """Return the machine as one that stays, although it would go for the reason `trigger`."""
+        machine, node = self.machine, self.machine.node
+        return BlockedMachine(machine.pool, machine.name, "" if node is None else node.uid, trigger, reason, why)
+
 
 @dataclass(frozen=True, slots=True)
 class Quota:

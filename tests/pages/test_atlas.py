@@ -11,11 +11,11 @@ from types import CodeType, FunctionType
 import pytest
 from hypothesis import given
 
+from api.v1alpha1.removal_budget import EVICTING_REASONS
 from pages.atlas import ANY_PHASE, REMOVAL, REQUEST, lines_of
 from pages.exploration import NOW, explore
 from planner.lifecycle import decision, drain, removal, request
 from planner.lifecycle.clocks import drain_limits
-from planner.lifecycle.clocks.drain_limits import EVICTING_REASONS
 from planner.lifecycle.departure import replacement
 from planner.lifecycle.seen import RemovalObservation
 from planner.lifecycle.step import Act, Wait

@@ -13,12 +13,11 @@ from typing import Final
 
 from api.meta import shown_time
 from api.v1alpha1.node_removal_request import NodeRemovalRequestStatus
+from api.v1alpha1.removal_budget import EVICTING_REASONS
 from planner.lifecycle.removal_effect import RemovalEffect
 from planner.lifecycle.seen import DrainLimit, RemovalObservation, RemovalTimings
 from planner.lifecycle.step import SENTENCE_CHARACTERS, Act, Step, Wait, shortened
 
-EVICTING_REASONS: Final = frozenset({"Consolidation", "Rotation", "Drift", "Repair", "OverMax"})
-"""Of removals for which rounds have pods evicted."""
 DRAIN_TIMEOUT: Final = timedelta(minutes=15)
 """Where the pool says nothing. Source: Cluster Autoscaler, which gives a drain 10 min, and its pods their own end."""
 TOLD_BEFORE: Final = timedelta(days=1)

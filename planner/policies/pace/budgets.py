@@ -14,7 +14,7 @@ from typing import Final
 from api.keys import LABEL_REQUEST
 from api.v1alpha1.node_pool import NodePool
 from api.v1alpha1.node_removal_request import NodeRemovalRequest, RemovalPhase
-from api.v1alpha1.removal_budget import BUDGET_REASONS, BudgetReason, RemovalBudget
+from api.v1alpha1.removal_budget import BUDGET_REASONS, EVICTING_REASONS, BudgetReason, RemovalBudget
 from planner.lifecycle.removal import FOUND_DEAD
 from planner.lifecycle.step import shortened
 from planner.model.plan import BudgetState, Reason
@@ -25,9 +25,7 @@ from planner.supply.machines import Machine
 REPAIR: Final = "Repair"
 UNKNOWN_TIME_ZONE: Final = "UnknownTimeZone"
 """Reason of the condition on a pool whose budget is read without its zone."""
-EVICTING: Final[tuple[BudgetReason, ...]] = ("Consolidation", "Rotation", "Drift", "Repair", "OverMax")
-"""Reasons for which pods must move."""
-USUAL: Final = RemovalBudget(nodes="10%", reasons=EVICTING)
+USUAL: Final = RemovalBudget(nodes="10%", reasons=EVICTING_REASONS)
 """What holds where no budget is open for a reason."""
 _CHANGES_LOOKED_AT: Final = 200
 
@@ -150,7 +148,7 @@ class PoolBudgets:
         holding = [budget for budget in self._open if budget.covers(counted)]
         if reason == FOUND_DEAD:
             holding = [budget for budget in holding if budget.reasons is not None]
-        elif not holding and counted in EVICTING:
+        elif not holding and counted in EVICTING_REASONS:
             holding = [USUAL]
         return [(budget, budget.allowed(self._size), budget.reasons or BUDGET_REASONS) for budget in holding]
 

@@ -116,16 +116,8 @@ class DisruptionPace:
 
     def _hold(self, step: Step, reason: str, why: str) -> None:
         for candidate, proposal in step:
-            node = candidate.machine.node
-            if node is not None and candidate.machine.name not in self._held:
-                self._held[candidate.machine.name] = BlockedMachine(
-                    pool=candidate.machine.pool,
-                    node=node.name,
-                    uid=node.uid,
-                    trigger=proposal.reason,
-                    reason=reason,
-                    why=why,
-                )
+            if candidate.machine.node is not None:
+                self._held.setdefault(candidate.machine.name, candidate.blocked(proposal.reason, reason, why))
 
 
 def _sentence(pool: str, reason: str, limit: Limit, size: int) -> str:
