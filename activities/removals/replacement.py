@@ -128,8 +128,7 @@ async def _of_step(ports: Ports, removal: NodeRemovalRequest) -> list[Object]:
     label = removal.metadata.labels.get(LABEL_STEP)
     if not label:
         return []
-    removals = (await ports.cluster.list(NODE_REMOVAL_REQUESTS)).items
-    return [each for each in removals if (each["metadata"].get("labels") or {}).get(LABEL_STEP) == label]
+    return (await ports.cluster.list(NODE_REMOVAL_REQUESTS, labels=f"{LABEL_STEP}={label}")).items
 
 
 def _is_ahead(other: Object, name: str) -> bool:

@@ -15,7 +15,7 @@ from benchmarks.churn.world import TICK, ChurnWorld
 from planner.lifecycle.arrival.reservation import RELEASE_AFTER_READY
 from planner.model.plan import Plan, PlannedRequest, PlannerMemory, Snapshot
 from planner.objects.counted_pods import is_demand
-from planner.packing.fallback.pack import is_small, pack
+from planner.packing.fallback.quick import is_proven, quick_answer
 from planner.packing.optimiser.solve import solve
 from planner.packing.problem import Packing, PackingProblem
 from planner.parsing.objects import Json
@@ -33,12 +33,8 @@ _SOLD_OUT_FOR: Final = timedelta(minutes=2)
 
 def packer(problem: PackingProblem) -> Packing:
     """Return the answer of a worker: the quick one where it is proven, else the optimiser's, with no clock in it."""
-    if is_small(problem):
-        quick = pack(problem)
-        cost = problem.cost(quick.nodes)
-        if quick.proven == cost if cost else not any(problem.groups[i].bins for i in quick.unplaced):
-            return quick
-    return solve(problem)
+    quick = quick_answer(problem)
+    return quick if quick is not None and is_proven(problem, quick) else solve(problem)
 
 
 @dataclass(slots=True)

@@ -6,9 +6,9 @@ from typing import Final
 
 from planner.packing.check import fault_of
 from planner.packing.fallback.pack import pack
+from planner.packing.fallback.quick import is_proven, quick_answer
 from planner.packing.problem import Packer, Packing, PackingProblem
 from worker.solver.allowance import Allowance, RoundTime
-from worker.solver.quick import is_proven, quick_answer
 
 _NAME_ONE: Final = "name one with NUMBA_CACHE_DIR"
 

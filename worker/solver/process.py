@@ -14,10 +14,10 @@ import structlog
 
 from planner.packing.check import fault_of
 from planner.packing.fallback.pack import pack
+from planner.packing.fallback.quick import is_proven, quick_answer
 from planner.packing.problem import Packer, Packing, PackingProblem
 from worker.metrics import PACKING, histogram
 from worker.solver.allowance import Allowance, RoundTime
-from worker.solver.quick import is_proven, quick_answer
 from worker.solver.started import StartedProcess
 from worker.solver.wire import Failure
 
