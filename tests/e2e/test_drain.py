@@ -39,8 +39,13 @@ class Drains:
         return found.get(name, {}).get("status", {})
 
     def until_reason(self, name: str, reason: str) -> dict[str, Any]:
-        """Wait until the removal says so, and return its status."""
-        self.plane.wait_for(lambda: self.status(name).get("reason") == reason, f"the removal of {name} says {reason}")
+        """Wait until the removal says so, and return its status; a failure tells what it says instead."""
+        try:
+            self.plane.wait_for(
+                lambda: self.status(name).get("reason") == reason, f"the removal of {name} says {reason}"
+            )
+        except AssertionError as error:
+            raise AssertionError(f"It says {self.status(name)}\n{self.events(name)}\n{error}") from error
         return self.status(name)
 
     def until_gone(self, name: str) -> None:

@@ -47,7 +47,8 @@ def by_joint_stock(problem: PackingProblem, known: Packing, effort: Effort, is_o
         other = placed_on(problem, stock.numbers, effort.seating, is_over)
         if other is None:
             failures += 1
-            spare += (below / stock.cost - 1) / 2
+            # Machines that are there cost nothing, so a stock of them alone does not either.
+            spare += (below / max(stock.cost, below / 2) - 1) / 2
         else:
             best = other
             spare /= 2
