@@ -8,7 +8,7 @@ from pydantic import Field
 from api.duration import PositiveDuration
 from api.model import Model, Payload
 from api.quantity import Price
-from api.rules import Check
+from api.rules import Check, Text
 
 MOST_PERCENT: Final = 99
 SavingPercent = Annotated[
@@ -22,6 +22,17 @@ SavingPercent = Annotated[
 ]
 
 
+_MOVE_PRICE: Final = Text(
+    pattern="^([0-9]{1,9}([.][0-9]{1,9})?|[0-9]{1,4}%)$",
+    longest=19,
+    form='a price per hour in quotes, such as "0.0106", or a share of what an average pod costs, such as "70%"',
+)
+MovePrice = Annotated[str, _MOVE_PRICE]
+"""What moving a pod costs as a saving per hour: an amount, or a share of what an average pod costs, as its text."""
+USUAL_MOVE_PRICE: Final = "5%"
+"""Of a pool that says none."""
+
+
 class Consolidation(Model):
     """When pods are moved so that machines can go, or make way for cheaper ones; only with mode drain."""
 
@@ -33,8 +44,8 @@ class Consolidation(Model):
     """Least saving of a step per hour, in the currency of its machines. Without it, any."""
     max_moved_pods: Annotated[int, Field(strict=True, ge=1, le=100_000)] = 100
     """Most pods that one step moves."""
-    move_price: Price | None = None
-    """Saving per hour that each moved pod must bring, more for those of priority. Without it, 0.2 % of a machine."""
+    move_price: MovePrice | None = None
+    """Saving per hour for each pod that moves, or a share of a pod's cost, which falls with time. Without it, 5%."""
 
 
 class ConsolidationStatus(Payload):

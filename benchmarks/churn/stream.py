@@ -21,8 +21,8 @@ _LOOKS_A_DAY: Final = 36
 _CPU_GRID: Final = (50, 100, 150, 200, 250, 300, 400, 500, 750, 1000, 1500, 2000, 3000)
 _MEMORY_GRID: Final = 64
 _LONGEST_JOB: Final = 1200
-_BUDGET_WINDOW: Final = 14_400
-"""Seconds for which a budget is open or closed."""
+_BUDGET_WINDOW: Final = 1200
+"""Seconds for which a budget is open or closed: as long as a rollout or a pod that is not Ready takes."""
 _THIRD: Final = 3
 
 
@@ -43,7 +43,7 @@ class ChurnWorkload:
     has_budget: bool = False
     """Whether a PodDisruptionBudget lets one pod at a time be missing."""
     closed: int | None = None
-    """In which of three windows of four hours its budget lets none go; None in no one."""
+    """In which of the three windows of an hour its budget lets none go; None in no one."""
     is_job: bool = False
     """A CronJob's pods ask not to be disrupted."""
 

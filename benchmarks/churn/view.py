@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from activities.providers.kwok.catalogue import offerings
-from api.keys import ANNOTATION_DO_NOT_REMOVE, LABEL_ARCH, LABEL_HOSTNAME, LABEL_ZONE, TAINT_RESERVED
+from api.keys import LABEL_ARCH, LABEL_HOSTNAME, LABEL_ZONE, TAINT_RESERVED
 from api.v1alpha1.kwok_node_class import KwokNodeClass
 from api.v1alpha1.node_class_status import NodeClassStatus
 from api.v1alpha1.node_pool import ClassRef, NodePool, NodePoolStatus
@@ -14,11 +14,12 @@ from api.v1alpha1.node_removal_request import NodeRemovalRequest
 from api.v1alpha1.node_request import NodeRequest
 from benchmarks.catalogue import ZONES
 from benchmarks.churn.stream import ChurnWorkload, Stream
-from benchmarks.churn.world import DAEMON, ChurnWorld
+from benchmarks.churn.world import DAEMON, ChurnBudget, ChurnWorld
 from benchmarks.instance import Instance
 from benchmarks.objects import server_types_of
 from planner.model.plan import NodeClass, PlannerMemory, Snapshot
-from planner.objects.kinds import Node, Owner, Pod, Taint
+from planner.objects.disruption_budget import DisruptionBudget
+from planner.objects.kinds import Node, Owner, Pod, Requirement, Taint
 from planner.parsing.objects import Json, parse_daemon_set, parse_pod
 from planner.supply.node_template import node_labels
 from simulator.peers.fleet import FleetMachine, FleetPod
@@ -82,6 +83,7 @@ class ChurnView:
             pods=(*pods, *(self._daemon_on(machine) for machine in ready)),
             nodes=tuple(self._node(machine, annotations.get(machine.name, {}), leaving) for machine in ready),
             daemon_sets=(self._daemon_set,),
+            disruption_budgets=tuple(map(self._budget, world.budgets())),
             pools=(self.pool,),
             classes=(NodeClass(ref=ClassRef(), offerings=self.offerings, status=status),),
             requests=requests,
@@ -137,11 +139,20 @@ class ChurnView:
         self._pods[pod.uid] = machine, made
         return made
 
+    def _budget(self, counted: ChurnBudget) -> DisruptionBudget:
+        name = self._world.stream.workloads[counted.workload].name
+        return DisruptionBudget(
+            namespace="default",
+            name=name,
+            selector=(Requirement(_APP, "In", (name,)),),
+            allowed=counted.allowed,
+            healthy=counted.healthy,
+            needed=counted.needed,
+        )
+
     def _node(self, machine: FleetMachine, annotations: Mapping[str, str], leaving: Collection[str]) -> Node:
         # What another hand has tainted is closed to pods as one that a person has cordoned.
         is_cordoned = machine.is_closed and machine.name not in leaving
-        if not all(self._world.lets_move(pod) for pod in machine.pods.values()):
-            annotations = {**annotations, ANNOTATION_DO_NOT_REMOVE: "its pods may not be evicted now"}
         state = (machine.reserved is not None, dict(annotations), is_cordoned)
         known = self._nodes.get(machine.name)
         if known is not None and known[0] == state:

@@ -2,6 +2,7 @@
 
 import heapq
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final
 
@@ -19,8 +20,19 @@ STARTS_WITHIN: Final = 15
 """Seconds from its binding until a pod is Ready."""
 _SURGE: Final = 0.25
 _BOOT: Final = (60, 65, 70, 75, 80, 85, 90)
-_ALLOWED: Final = 1
+_MISSING: Final = 1
 """How many pods of a workload a budget lets be missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChurnBudget:
+    """A PodDisruptionBudget as it is counted now."""
+
+    workload: int
+    allowed: int
+    """Pods that may be evicted now."""
+    healthy: int
+    needed: int
 
 
 class ChurnWorld:
@@ -119,15 +131,16 @@ class ChurnWorld:
 
     def may_evict(self, pod: FleetPod) -> bool:
         """Return whether its budget lets a pod go now, as the eviction API would say."""
-        workload = self.stream.workloads[pod.workload]
-        if not workload.has_budget:
-            return True
-        return workload.lets_go(self.now) and self.healthy(pod.workload) - 1 >= self.replicas[pod.workload] - _ALLOWED
+        return not self.stream.workloads[pod.workload].has_budget or self._budget(pod.workload).allowed > 0
 
-    def lets_move(self, pod: FleetPod) -> bool:
-        """Return whether a pod's own word and its budget let it be moved, in a time when all its like have started."""
-        workload = self.stream.workloads[pod.workload]
-        return not workload.is_job and (not workload.has_budget or workload.lets_go(self.now))
+    def budgets(self) -> Iterator[ChurnBudget]:
+        """Yield all budgets as the disruption controller counts them now."""
+        return (self._budget(i) for i, workload in enumerate(self.stream.workloads) if workload.has_budget)
+
+    def _budget(self, workload: int) -> ChurnBudget:
+        healthy, needed = self.healthy(workload), self.replicas[workload] - _MISSING
+        is_open = self.stream.workloads[workload].lets_go(self.now)
+        return ChurnBudget(workload, max(0, healthy - needed) if is_open else 0, healthy, needed)
 
     def healthy(self, workload: int) -> int:
         """Return how many pods of a workload are Ready."""

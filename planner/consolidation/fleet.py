@@ -1,9 +1,9 @@
 """The fleet that consolidation looks at: machines whose pods may be moved now, their prices, and what moving costs."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Final
 
@@ -19,6 +19,8 @@ from planner.supply.machines import Machine, machine_price
 
 DRAIN: Final = "drain"
 _PRICED: Final = ("cpu", "memory")
+_AT_REST: Final = timedelta(days=1)
+"""How long a machine is taken to have been quiet where nobody marks since when it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,20 @@ class Member:
     """Those that would have to move: at least one."""
     cost_of_moves: Decimal
     """As saving per hour that their moves must bring."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Priced:
+    """A machine with pods and a known price."""
+
+    machine: Machine
+    settings: Consolidation
+    price: tuple[Decimal, str]
+    """Per hour, and its currency."""
+    pods: tuple[Pod, ...]
+    quiet: timedelta
+    """How long it has had these pods."""
+    may_go: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +74,7 @@ def fleet_of(view: PolicyView) -> Fleet:
 
     Of several currencies, the one of most machines is looked at: there is no saving between two of them.
     """
-    members: dict[str, list[Member]] = {}
+    priced: list[_Priced] = []
     marks: dict[str, str] = {}
     allowances: dict[str, int | None] = {}
     stuck: list[BlockedMachine] = []
@@ -75,30 +91,47 @@ def fleet_of(view: PolicyView) -> Fleet:
         # One that a pod is on its way to is no quiet one.
         if not pods or price is None or not all(pod.node_name for pod in pods):
             continue
+        may_go, pool = False, candidate.machine.pool
         if view.now < quiet.since + settings.after:
             wakes.append(quiet.since + settings.after)
-            continue
-        pool = candidate.machine.pool
-        if (blocked := view.blocker(candidate)) is not None:
+        elif (blocked := view.blocker(candidate)) is not None:
             wakes += [] if blocked.until is None else [blocked.until]
             if _is_half_empty(node, pods):
                 stuck.append(candidate.blocked(CONSOLIDATED, blocked.by.value, blocked.why))
-            continue
-        if pool not in allowances:
-            allowances[pool] = view.allowance(pool, CONSOLIDATED)
-        if allowances[pool] == 0:
-            continue
-        moves = cost_of_moves(pods, price[0], settings)
-        members.setdefault(price[1], []).append(Member(candidate.machine, settings, price[0], pods, moves))
-    currency = max(members, key=lambda name: (len(members[name]), name), default="")
+        else:
+            if pool not in allowances:
+                allowances[pool] = view.allowance(pool, CONSOLIDATED)
+            may_go = allowances[pool] != 0
+        priced.append(_Priced(candidate.machine, settings, price, pods, view.now - quiet.since, may_go))
+    currency, members = _members(priced)
     return Fleet(
-        members=tuple(members.get(currency, ())),
+        members=members,
         currency=currency,
         idle=idle_machines(view.candidates, view.refusals, view.machines),
         marks=marks,
         allowances={pool: most for pool, most in allowances.items() if most is not None},
         blocked=tuple(stuck),
         wake_at=min(wakes, default=None),
+    )
+
+
+def _members(priced: Sequence[_Priced]) -> tuple[str, tuple[Member, ...]]:
+    """Return the currency of most machines that may go, and these machines of it."""
+    numbers = Counter(each.price[1] for each in priced if each.may_go)
+    currency = max(numbers, key=lambda name: (numbers[name], name), default="")
+    own = [each for each in priced if each.price[1] == currency]
+    # Of all that are priced, not only of those that may go now: what a pod costs does not hang on who is quiet.
+    average = sum((each.price[0] for each in own), Decimal(0)) / max(1, sum(len(each.pods) for each in own))
+    return currency, tuple(
+        Member(
+            each.machine,
+            each.settings,
+            each.price[0],
+            each.pods,
+            cost_of_moves(each.pods, each.settings, average, each.quiet),
+        )
+        for each in own
+        if each.may_go
     )
 
 
@@ -116,21 +149,16 @@ def _is_half_empty(node: Node, pods: Iterable[Pod]) -> bool:
 def fleet_if(view: PolicyView, settings: Consolidation) -> Fleet:
     """Return the machines that could go if the pools that do not consolidate did so, whatever their mode."""
     pools = {pool.metadata.name: pool for pool in view.pools if pool.metadata.deletion_timestamp is None}
-    members: dict[str, list[Member]] = {}
+    priced: list[_Priced] = []
     for machine in view.machines:
         pool, pods = pools.get(machine.pool), movable(machine)
         if pool is None or not pods or not _may_go(machine) or machine.name in view.refusals:
             continue
         price = machine_price(machine, machine.class_ref or pool.spec.template.class_ref, view.prices)
         if price is not None and (pool.spec.scale_down.mode != DRAIN or pool.spec.scale_down.consolidate is None):
-            moves = cost_of_moves(pods, price[0], settings)
-            members.setdefault(price[1], []).append(Member(machine, settings, price[0], pods, moves))
-    currency = max(members, key=lambda name: (len(members[name]), name), default="")
-    return Fleet(
-        members=tuple(members.get(currency, ())),
-        currency=currency,
-        idle=idle_machines(view.candidates, view.refusals, view.machines),
-    )
+            priced.append(_Priced(machine, settings, price, pods, _AT_REST, may_go=True))
+    currency, members = _members(priced)
+    return Fleet(members=members, currency=currency, idle=idle_machines(view.candidates, view.refusals, view.machines))
 
 
 def settings_of(candidate: Candidate) -> Consolidation | None:

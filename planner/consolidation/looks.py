@@ -45,7 +45,8 @@ def _is_new(pod: Pod, now: datetime) -> bool:
 def state_hash(known: KnownState, fleet: Fleet, closed: Collection[str]) -> str:
     """Return the hash of everything that a look depends on."""
     members = [
-        f"{member.machine.name} {pods_hash(member.pods)} {member.price} {member.settings.to_json()}"
+        f"{member.machine.name} {pods_hash(member.pods)} {member.price} {member.cost_of_moves} "
+        f"{member.settings.to_json()}"
         for member in fleet.members
     ]
     parts = (

@@ -1,22 +1,28 @@
 """The terms of consolidation: what its pools ask of a step, and what moving a pod costs.
 
 A step of machines of several pools keeps the strictest terms of them.
+What a move brings lasts until the load changes. Nobody knows when that is, but what has been as it is for long mostly
+stays so for as long again. So a share of what a pod costs falls with the time in which nothing has changed: where pods
+come and go all day fewer moves are worth it than on machines that have been quiet for a day.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import timedelta
 from decimal import Decimal
 from typing import Final
 
-from api.v1alpha1.consolidation import Consolidation
+from api.v1alpha1.consolidation import USUAL_MOVE_PRICE, Consolidation
 from api.v1alpha1.node_removal_request import REPLACED_BY_AT_MOST
 from planner.objects.kinds import Pod
 
 CONSOLIDATED: Final = "Consolidation"
 """Why a machine goes whose pods are moved to fewer or cheaper ones."""
-_SHARE_OF_MACHINE: Final = Decimal("0.002")
-"""Of the price of the machine that it leaves, what a moved pod costs where the pool does not say."""
-_PERCENT: Final = 100
+_SETTLED: Final = timedelta(hours=2)
+"""For so long a share is whole; then half of it is left each time a machine has been quiet for twice as long."""
+_MOST_HALVINGS: Final = 7
+"""So that some of it is always left: moves that bring nothing are never worth it."""
+_WHOLE: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +42,7 @@ class StepTerms:
             moved: pods.
             bought: machines.
         """
-        if saving <= 0 or saving * _PERCENT < price * self.min_saving_percent or saving < self.min_saving_per_hour:
+        if saving <= 0 or saving * _WHOLE < price * self.min_saving_percent or saving < self.min_saving_per_hour:
             return "saves too little"
         if moved > self.max_moved_pods:
             return "moves too many pods"
@@ -53,10 +59,24 @@ def strictest(settings: Iterable[Consolidation]) -> StepTerms:
     )
 
 
-def cost_of_moves(pods: Iterable[Pod], price: Decimal, settings: Consolidation) -> Decimal:
-    """Return what moving the pods of a machine costs, as saving per hour that it must bring."""
-    of_one = price * _SHARE_OF_MACHINE if settings.move_price is None else settings.move_price
+def cost_of_moves(pods: Iterable[Pod], settings: Consolidation, average: Decimal, quiet: timedelta) -> Decimal:
+    """Return what moving the pods of a machine costs, as saving per hour that it must bring.
+
+    Args:
+        pods: that move.
+        settings: of the machine's pool.
+        average: what a pod costs per hour, over all machines that are looked at.
+        quiet: how long the machine has had these pods.
+    """
+    said = settings.move_price or USUAL_MOVE_PRICE
+    of_one = average * Decimal(said[:-1]) / _WHOLE * _left_of(quiet) if said.endswith("%") else Decimal(said)
     return of_one * sum(weight(pod) for pod in pods)
+
+
+def _left_of(quiet: timedelta) -> Decimal:
+    """Return what is left of a share after so long. It changes seldom, as each change asks for a new look."""
+    halvings = int(quiet / _SETTLED).bit_length() - 1
+    return Decimal(1) / 2 ** max(0, min(halvings, _MOST_HALVINGS))
 
 
 def weight(pod: Pod) -> int:

@@ -5,7 +5,9 @@ from datetime import timedelta
 from decimal import Decimal
 
 import pytest
+from pydantic import ValidationError
 
+from api.v1alpha1.consolidation import Consolidation
 from planner.consolidation import policy
 from planner.plan import plan
 from tests.builders import NOW, before, node, node_pool, node_removal_request, node_request
@@ -187,6 +189,8 @@ def test_the_price_that_was_paid_counts():
         ({"maxMovedPods": 1}, False),
         ({"movePrice": "0.0019"}, True),
         ({"movePrice": "0.0020"}, False),
+        ({"movePrice": "37%"}, True),  # of 0.0053, what each of the two pods costs: 0.00196
+        ({"movePrice": "38%"}, False),
     ],
 )
 def test_a_step_is_worth_it(settings, goes):
@@ -194,6 +198,20 @@ def test_a_step_is_worth_it(settings, goes):
     pods = [pod(n, cpu="800m", node="a") for n in ("x", "y")]
     given = consolidating(node("a", "cx32"), types=["cx22", "cx32"], pods=pods, scaleDown=scale_down)
     assert bool(planned(given).removals) is goes
+
+
+@pytest.mark.parametrize(("hours", "goes"), [(3, False), (4, True), (7, True)])
+def test_of_a_share_half_is_left_once_nothing_has_changed_for_four_hours(hours, goes):
+    scale_down = CONSOLIDATES | {"consolidate": {"movePrice": "75%"}}
+    pods = [pod(n, cpu="800m", node="a") for n in ("x", "y")]
+    given = consolidating(node("a", "cx32"), types=["cx22", "cx32"], pods=pods, scaleDown=scale_down)
+    assert bool(planned(quiet(given, hours=hours)).removals) is goes
+
+
+@pytest.mark.parametrize("price", ["-1", "70 %", "0.7%", "%", "1e3", "12345%"])
+def test_a_price_of_a_move_is_an_amount_or_a_share(price):
+    with pytest.raises(ValidationError, match="a share of what an average pod costs"):
+        Consolidation.model_validate({"movePrice": price})
 
 
 @pytest.mark.parametrize(
