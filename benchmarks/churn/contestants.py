@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from api.v1alpha1.consolidation import USUAL_MOVE_PRICE
 from benchmarks.churn.cluster_autoscaler import ClusterAutoscaler
 from benchmarks.churn.growth import GrowthSide
 from benchmarks.churn.karpenter import Karpenter, KarpenterDisruption, Shortages
@@ -10,9 +11,8 @@ from benchmarks.churn.loop import Autoscaler
 from benchmarks.churn.world import ChurnWorld
 
 _MINUTE: Final = 60
-_BEAT: Final = 20 * _MINUTE
-"""How often Growth looks for something to consolidate here, where a worker's rounds come each minute: a look takes a
-second or more, and a day has 1,440 minutes."""
+_BEAT: Final = 2 * _MINUTE
+"""How often Growth looks for something to consolidate here. A worker may each minute, and takes twice the time."""
 
 
 class GrowthBuys:
@@ -29,15 +29,17 @@ class GrowthBuys:
         return looks_at if wakes_at is None else min(looks_at, wakes_at)
 
 
-def _consolidating(world: ChurnWorld, after: str) -> GrowthSide:
-    return GrowthSide(world, {"mode": "drain", "consolidate": {"after": after}}, every=_BEAT)
+def _consolidating(world: ChurnWorld, after: str, move_price: str) -> GrowthSide:
+    consolidate = {"after": after, "movePrice": move_price}
+    return GrowthSide(world, {"mode": "drain", "consolidate": consolidate}, every=_BEAT)
 
 
 EMPTY_ONLY: Final = "Growth, empty only"
 CONTESTANTS: Final[Mapping[str, Callable[[ChurnWorld], Autoscaler]]] = {
     EMPTY_ONLY: GrowthSide,
-    "Growth, consolidating after 15 m": lambda world: _consolidating(world, "15m"),
-    "Growth, consolidating after 60 m": lambda world: _consolidating(world, "60m"),
+    "Growth, consolidating after 15 m": lambda world: _consolidating(world, "15m", USUAL_MOVE_PRICE),
+    "Growth, consolidating after 5 m, movePrice 70 %": lambda world: _consolidating(world, "5m", "70%"),
+    "Growth, consolidating after 1 m, movePrice 90 %": lambda world: _consolidating(world, "1m", "90%"),
     "Karpenter's rule, 0 s": lambda world: Karpenter(world, 0),
     "Karpenter's rule, 5 m": lambda world: Karpenter(world, 5 * _MINUTE),
     "Karpenter's rule, 15 m": lambda world: Karpenter(world, 15 * _MINUTE),

@@ -18,6 +18,7 @@ from planner.objects.kinds import Pod
 from planner.packing.assign import Assignment
 from planner.placement.known_state import KnownState
 from planner.supply.machines import Machine
+from planner.supply.replacement.moving import replaced_by_name
 
 _HASH_CHARACTERS: Final = 16
 _SCHEDULED_WITHIN: Final = timedelta(minutes=1)
@@ -27,12 +28,17 @@ _SCHEDULED_WITHIN: Final = timedelta(minutes=1)
 def has_open_demand(known: KnownState, assignment: Assignment, requests: Sequence[PlannedRequest]) -> bool:
     """Return whether the round has something to do for pods or minimums, or machines are coming.
 
-    Pods that no machine can take do not count: they would keep everything as it is for ever.
+    Pods that no machine can take do not count: they would keep everything as it is for ever. Neither does a machine that
+    comes in the place of others: each step would wait for the one before it.
     """
     now = known.snapshot.now
+    replacing = replaced_by_name(known.machines.values())
     return (
         bool(requests or assignment.placed or assignment.cancels)
-        or any(machine.is_in_flight(now) or machine.is_reserved for machine in known.machines.values())
+        or any(
+            name not in replacing and (machine.is_in_flight(now) or machine.is_reserved)
+            for name, machine in known.machines.items()
+        )
         or any(_is_new(pod, now) for pod in known.snapshot.pods)
     )
 
