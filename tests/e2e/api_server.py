@@ -25,6 +25,7 @@ KINDS: Final[Mapping[str, Resource]] = {
         cluster.DAEMON_SETS,
         cluster.LEASES,
         cluster.LIMIT_RANGES,
+        cluster.DISRUPTION_BUDGETS,
         cluster.CRDS,
         cluster.NODE_POOLS,
         *node_classes(),

@@ -13,6 +13,8 @@ from tests.e2e.harness import ControlPlane
 from tests.e2e.walk import Walk
 
 LIFECYCLES = ("noderequests", "noderemovalrequests")
+WORKLOADS = ("deployments", "replicasets", "poddisruptionbudgets")
+"""What makes pods again, its sets among it that the garbage collector may come to later, and what keeps them."""
 CLASSES = ("kwoknodeclasses", "hetznernodeclasses")
 
 
@@ -75,12 +77,11 @@ def _let_go(plane: ControlPlane) -> None:
 
 
 def clear_workloads(plane: ControlPlane) -> None:
-    """Delete all pods at once, and what would make them again."""
+    """Delete all pods at once, what would make them again, and what would keep those of later tests."""
     api = plane.api
-    # With their sets: one that the garbage collector has not come to yet would do so.
-    for kind in ("deployments", "replicasets"):
+    for kind in WORKLOADS:
         api.delete_all(kind, "default")
-    api.wait_gone("deployments", "replicasets", namespace="default")
+    api.wait_gone(*WORKLOADS, namespace="default")
     api.delete_all("pods", "default", gracePeriodSeconds="0")
     api.wait_gone("pods", namespace="default")
 

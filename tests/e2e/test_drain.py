@@ -76,15 +76,12 @@ def test_a_drain_honours_budgets_and_wishes(control_plane: ControlPlane, tmp_pat
         drains = Drains(plane)
         drains.create(deployment("web", 2, "500m", "256Mi", spread=True))
         drains.create(BUDGET)
-        try:
-            growth.start()
-            plane.wait_for(lambda: len(drains.pods()) == 2, "both pods run")
-            plane.wait_for(lambda: set(drains.view.phases("noderequests")) == {"Ready"}, "their machines are Ready")
-            _a_budget_blocks_and_then_allows(drains)
-            _a_wish_blocks_and_a_person_cancels(drains)
-            _a_bare_pod_blocks_until_hard_grace(drains)
-        finally:
-            plane.kubectl("delete", "poddisruptionbudgets", "--all", "-n", NAMESPACE)
+        growth.start()
+        plane.wait_for(lambda: len(drains.pods()) == 2, "both pods run")
+        plane.wait_for(lambda: set(drains.view.phases("noderequests")) == {"Ready"}, "their machines are Ready")
+        _a_budget_blocks_and_then_allows(drains)
+        _a_wish_blocks_and_a_person_cancels(drains)
+        _a_bare_pod_blocks_until_hard_grace(drains)
 
 
 def _a_budget_blocks_and_then_allows(drains: Drains) -> None:
