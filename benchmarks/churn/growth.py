@@ -1,6 +1,6 @@
 """Growth in a churn: rounds of its planner, and their plans carried out as its lifecycles do."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
@@ -117,7 +117,7 @@ class GrowthSide:
         self._memory = made.memory
         self._wake = None if made.wake_at is None else self._on_beat(_seconds(made.wake_at))
         self._explain(snapshot, made)
-        self._carry_out(made)
+        self._carry_out(made, {pod.key: pod.owner.uid for pod in snapshot.pods if pod.owner is not None})
         self._version = world.version
         if not self.rounds % _FORGETS_EVERY:
             self._view.forget()
@@ -129,7 +129,7 @@ class GrowthSide:
         told_of |= {f"{seat.namespace}/{seat.name}" for request in made.requests for seat in request.seats}
         self.unexplained |= {pod.uid for pod in snapshot.pods if is_demand(pod) and pod.key not in told_of}
 
-    def _carry_out(self, made: Plan) -> None:
+    def _carry_out(self, made: Plan, owners: Mapping[str, str]) -> None:
         world = self._world
         for node, since in made.idle_since.items():
             self._annotate(node, ANNOTATION_IDLE_SINCE, None if since is None else format_timestamp(since))
@@ -144,7 +144,7 @@ class GrowthSide:
                 self._reserve(self._coming[name], seats)
         bought = {request.ordinal: self._buy(request) for request in made.requests}
         for removal in made.removals:
-            self._removing.begin(removal, [bought[k] for k in removal.replacement])
+            self._removing.begin(removal, [bought[k] for k in removal.replacement], owners)
         if any(machine is None for machine in bought.values()):
             self._wake = world.now + TICK
 

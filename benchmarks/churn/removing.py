@@ -1,6 +1,6 @@
 """Machines that Growth removes: cool-off, waiting for what replaces them, drain by the eviction API, deletion."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -32,11 +32,14 @@ class _Leaving:
     machine: FleetMachine
     removal: PlannedRemoval
     replacement: tuple[FleetMachine, ...]
+    moves: tuple[PodMove, ...]
     begun: int
     due: int
     """When there is something to do next."""
     drained: int | None = None
     """Since when its pods are asked to leave."""
+    asked: int | None = None
+    """When the last of them began to leave."""
 
 
 class Removing:
@@ -47,15 +50,21 @@ class Removing:
         self._leaving: dict[str, _Leaving] = {}
         self.cancelled = 0
 
-    def begin(self, removal: PlannedRemoval, replacement: Sequence[FleetMachine | None]) -> None:
-        """Begin a removal; it is not begun if a machine that should replace it could not be had."""
+    def begin(
+        self, removal: PlannedRemoval, replacement: Sequence[FleetMachine | None], owners: Mapping[str, str]
+    ) -> None:
+        """Begin a removal; it is not begun if a machine that should replace it could not be had.
+
+        `owners` are the uids of the controllers of pods, by namespace/name.
+        """
         world = self._world
         machine = world.fleet.machines[removal.server]
         if any(leaving is None for leaving in replacement):
             return
         due = -(-int((removal.at - EPOCH).total_seconds()) // 1)
         came = tuple(leaving for leaving in replacement if leaving is not None)
-        self._leaving[machine.name] = _Leaving(machine, removal, came, world.now, max(due, world.now + TICK))
+        moves = tuple(PodMove(pod=move.pod, node=move.node, owner=owners.get(move.pod)) for move in removal.moves)
+        self._leaving[machine.name] = _Leaving(machine, removal, came, moves, world.now, max(due, world.now + TICK))
         world.close(machine, came)
 
     def cancel(self, name: str) -> None:
@@ -105,8 +114,8 @@ class Removing:
             self.cancel(machine.name)
             return
         for pod in list(machine.pods.values()):
-            if not world.fleet.kinds[pod.workload].stays:
-                world.evict(pod)
+            if not world.fleet.kinds[pod.workload].stays and world.evict(pod):
+                leaving.asked = world.now
 
     def have_come(self, leaving: _Leaving) -> bool:
         """Return whether the machines that replace it are Ready."""
@@ -134,12 +143,13 @@ def _object(leaving: _Leaving) -> NodeRemovalRequest:
             class_ref=removal.class_ref,
             reason=removal.reason,
             replaced_by=tuple(new.name for new in leaving.replacement),
-            moves=tuple(PodMove(pod=move.pod, node=move.node) for move in removal.moves) or None,
+            moves=leaving.moves or None,
         ),
         status=NodeRemovalRequestStatus(
             phase=RemovalPhase.PENDING if leaving.drained is None else RemovalPhase.DRAINING,
             tainted_at=moment(leaving.begun),
             scale_down_at=removal.at,
             drain_started_at=None if leaving.drained is None else moment(leaving.drained),
+            evict_attempted_at=None if leaving.asked is None else moment(leaving.asked),
         ),
     )

@@ -28,8 +28,8 @@ _SCHEDULED_WITHIN: Final = timedelta(minutes=1)
 def has_open_demand(known: KnownState, assignment: Assignment, requests: Sequence[PlannedRequest]) -> bool:
     """Return whether the round has something to do for pods or minimums, or machines are coming.
 
-    Pods that no machine can take do not count: they would keep everything as it is for ever. Neither does a machine that
-    comes in the place of others: each step would wait for the one before it.
+    Pods that no machine can take do not count: they would keep everything as it is for ever. Neither does a machine
+    that comes in the place of others: each step would wait for the one before it.
     """
     now = known.snapshot.now
     replacing = replaced_by_name(known.machines.values())
