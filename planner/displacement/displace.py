@@ -149,11 +149,19 @@ class Displacer:
         )
 
     def _counts(self, going: frozenset[str], places: Iterable[Place]) -> PodCounts:
-        # A machine that goes is a domain until it is gone, with none but the pods that go with it.
+        # A machine that goes is a domain until it is gone, with none but the pods that go with it. What other removals
+        # move counts where it will be by the time that these pods leave.
         known = self._known
-        machines = [_emptied(m) if name in going else m for name, m in known.machines.items()]
+        leaving = {pod.uid for pods in known.seating.moving.values() for pod in pods}
+        machines = [
+            _emptied(m) if name in going else _without_pods(m, leaving) if m.is_leaving else m
+            for name, m in known.machines.items()
+        ]
         others = [place for place in known.supply if place.rank is not Rank.NODE and place.machine.name not in going]
-        return count_pods(machines, (*places, *others), known.seating.seated, known.snapshot.namespaces)
+        hosts = (*places, *others)
+        if leaving:
+            hosts = tuple(_arrived(place, leaving) for place in hosts)
+        return count_pods(machines, hosts, known.seating.seated, known.snapshot.namespaces)
 
 
 def movable(machine: Machine) -> tuple[Pod, ...]:
@@ -196,13 +204,21 @@ def _filled(place: Place, pods: Sequence[Pod]) -> Place:
 
 
 def _emptied(machine: Machine) -> Machine:
-    gone = {pod.uid for pod in movable(machine)}
     node = machine.node
     return replace(
-        machine,
-        residents=tuple(pod for pod in machine.residents if pod.uid not in gone),
+        _without_pods(machine, {pod.uid for pod in movable(machine)}),
         node=None if node is None else replace(node, taints=(*node.taints, _GOING)),
     )
+
+
+def _without_pods(machine: Machine, gone: Collection[str]) -> Machine:
+    return replace(machine, residents=tuple(pod for pod in machine.residents if pod.uid not in gone))
+
+
+def _arrived(place: Place, leaving: Collection[str]) -> Place:
+    """Return the place with the pods that are to move there, and without those that are to leave it."""
+    staying = tuple(pod for pod in place.pods if pod.uid not in leaving)
+    return replace(place, pods=(*staying, *place.moving), moving=())
 
 
 def _take(limits: Limits, requests: Iterable[PlannedRequest], pool_kinds: Mapping[str, PoolKinds]) -> None:

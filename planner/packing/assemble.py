@@ -145,7 +145,7 @@ def assemble(
     fit = PlaceFit(groups)
     for place in places:
         if builder.could_fit(place.free):
-            attached = builder.slots.attached(place.pods)
+            attached = builder.slots.attached((*place.pods, *place.moving))
             held = fit.held(place, attached)
             on = [builder.limit(("place", place.machine.name), 1)]
             free = builder.vector(place.free, held, attached)

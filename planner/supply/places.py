@@ -71,6 +71,8 @@ class Place:
     """Allocatable less pods, seats, pods that are to move here and missing DaemonSet pods; may be negative."""
     pods: tuple[Pod, ...]
     """On it or seated on it."""
+    moving: tuple[Pod, ...] = ()
+    """On machines that go, and to move here."""
     daemons: tuple[Pod, ...] = ()
     """Templates of DaemonSet pods that are still missing on it."""
     only_pool: str | None = None
@@ -177,16 +179,16 @@ def _place_of_node(
         labels = {**shape(pool, offering, (), machine.name, _uid(machine), agreement=agreement).labels, **labels}
     absent = missing(known.peers.carried.on(machine.pool, machine.server_type), machine.residents)
     daemons = those_that_fit(daemons_on(labels, lasting, absent), node.allocatable)
+    moving = known.seating.moving.get(machine.name, ())
     cooling = machine.is_cooling_off
     return Place(
         machine=machine,
         rank=Rank.COOL_OFF if cooling else Rank.NODE,
         labels=labels,
         taints=(*own, *lasting),
-        free=_free(
-            node.allocatable, known.limits, (*machine.residents, *known.seating.moving.get(machine.name, ())), daemons
-        ),
+        free=_free(node.allocatable, known.limits, (*machine.residents, *moving), daemons),
         pods=machine.residents,
+        moving=moving,
         daemons=daemons,
         only_pool=machine.pool if cooling else None,
     )
@@ -200,6 +202,7 @@ def _place_in_flight(
 ) -> Place | None:
     agreement = known.peers.agreements.of(machine.pool, machine.server_type)
     pods = (*machine.residents, *known.seating.seated.get(machine.name, ()))
+    moving = known.seating.moving.get(machine.name, ())
     wanted = tuple(missing(known.peers.carried.on(machine.pool, machine.server_type), machine.residents))
     node = machine.node
     if node is not None and node.allocatable:
@@ -211,13 +214,8 @@ def _place_in_flight(
         if offering is not None:
             labels = {**shape(pool, offering, (), machine.name, _uid(machine), agreement=agreement).labels, **labels}
     elif offering is not None:
-        node_shape = shape(pool, offering, wanted, machine.name, _uid(machine), agreement=agreement)
-        labels, lasting, daemons, amounts = (
-            node_shape.labels,
-            node_shape.taints,
-            node_shape.daemons,
-            offering.allocatable,
-        )
+        made = shape(pool, offering, wanted, machine.name, _uid(machine), agreement=agreement)
+        labels, lasting, daemons, amounts = made.labels, made.taints, made.daemons, offering.allocatable
     else:
         return None
     return Place(
@@ -225,8 +223,9 @@ def _place_in_flight(
         rank=Rank.IN_FLIGHT,
         labels={**labels, FIELD_NAME: machine.name},
         taints=lasting,
-        free=_free(amounts, known.limits, (*pods, *known.seating.moving.get(machine.name, ())), daemons),
+        free=_free(amounts, known.limits, (*pods, *moving), daemons),
         pods=pods,
+        moving=moving,
         daemons=daemons,
         only_pool=machine.pool,
     )
@@ -314,7 +313,7 @@ class PlaceFit:
         if fitting:
             fitting &= self._suited(place, fitting)
         if fitting & self._one_by_one:
-            ports = TakenPorts((*place.pods, *place.daemons) if self._has_ports else ())
+            ports = TakenPorts((*place.pods, *place.moving, *place.daemons) if self._has_ports else ())
             for i in _positions(fitting & self._one_by_one):
                 if not self._fits(i, place, attached, ports):
                     fitting ^= 1 << i

@@ -238,6 +238,8 @@ class DomainCounts:
         )
         if pod.pod_affinity:
             for position in pod_counts.index.meeting(pod.pod_affinity):
+                if pod_counts.kinds[position].is_moving:
+                    continue
                 for term in pod.pod_affinity:
                     domains = pod_counts.pods_in(term.topology_key, position)
                     group_counts.near.update({(term.topology_key, value): n for value, n in domains.items()})
@@ -265,7 +267,7 @@ class DomainCounts:
         if spread.selector:
             for position in pod_counts.index.selected(pod.namespace, spread.selector):
                 kind = pod_counts.kinds[position]
-                if not kind.example.is_terminating:
+                if not (kind.example.is_terminating or kind.is_moving):
                     for index, number in kind.hosts.items():
                         if index in domains:
                             counts[domains[index]] += number

@@ -32,6 +32,8 @@ class Host:
     taints: tuple[Taint, ...]
     pods: tuple[Pod, ...] = ()
     """On it or seated on it, and the templates of DaemonSet pods that are still missing."""
+    moving: tuple[Pod, ...] = ()
+    """On hosts that go, and to move here: they keep others away already, and count for nothing else."""
     model: "Host | None" = None
     """The machine that it differs from in its name only, which no rule of a pod can mean, as it has not got it yet."""
 
@@ -43,6 +45,8 @@ class PodKind:
     example: Pod
     hosts: Mapping[int, int]
     """Pods by index of their host."""
+    is_moving: bool = False
+    """Whether they are on other hosts yet."""
 
 
 class PodCounts:
@@ -57,12 +61,13 @@ class PodCounts:
     @cached_property
     def kinds(self) -> tuple[PodKind, ...]:
         """Every kind of pod there is."""
-        counts_by_kind: dict[object, tuple[Pod, Counter[int]]] = {}
+        counts_by_kind: dict[object, tuple[Pod, Counter[int], bool]] = {}
         for index, host in enumerate(self.hosts):
-            for pod in host.pods:
-                identity = (pod.namespace, pod.is_terminating, tuple(sorted(pod.labels.items())))
-                counts_by_kind.setdefault(identity, (pod, Counter()))[1][index] += 1
-        return tuple(PodKind(pod, counts) for pod, counts in counts_by_kind.values())
+            for pods, is_moving in ((host.pods, False), (host.moving, True)):
+                for pod in pods:
+                    identity = (pod.namespace, pod.is_terminating, is_moving, tuple(sorted(pod.labels.items())))
+                    counts_by_kind.setdefault(identity, (pod, Counter(), is_moving))[1][index] += 1
+        return tuple(PodKind(pod, counts, is_moving) for pod, counts, is_moving in counts_by_kind.values())
 
     @cached_property
     def index(self) -> LabelIndex:
@@ -100,7 +105,7 @@ class PodCounts:
         """Terms by which pods that are there keep others away, each with the number of such pods by index of host."""
         hosts_by_term: dict[PodTerm, Counter[int]] = {}
         for index, host in enumerate(self.hosts):
-            for pod in host.pods:
+            for pod in (*host.pods, *host.moving):
                 for term in pod.pod_anti_affinity:
                     hosts_by_term.setdefault(term, Counter())[index] += 1
         return hosts_by_term
@@ -117,7 +122,10 @@ def count_pods(
     Nodes that take no pods count, too: the scheduler looks at what is there. `seated` are the pods
     that wait for a machine, by its name.
     """
-    hosts = {place.machine.name: Host(place.labels, place.taints, (*place.pods, *place.daemons)) for place in places}
+    hosts = {
+        place.machine.name: Host(place.labels, place.taints, (*place.pods, *place.daemons), place.moving)
+        for place in places
+    }
     for machine in machines:
         node = machine.node
         if node is not None and machine.name not in hosts:
@@ -155,6 +163,8 @@ def affinity_fingerprint(pod: Pod, pod_counts: PodCounts, others: Sequence[Pod],
     is_there = False
     domains: set[tuple[str, str]] = set()
     for position in pod_counts.index.meeting(pod.pod_affinity):
+        if pod_counts.kinds[position].is_moving:
+            continue
         is_there = True
         for host in pod_counts.kinds[position].hosts:
             labels = pod_counts.hosts[host].labels

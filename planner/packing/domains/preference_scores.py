@@ -97,6 +97,8 @@ class PreferenceScores:
         self._keys = sorted({r.key for wanted_pods in self._wanted.values() for r in wanted_pods.selector})
         self._kinds: dict[object, PodPreference] = {}
         for kind in pod_counts.kinds if self._wanted else ():
+            if kind.is_moving:
+                continue
             for wanted_pods in self._finding(kind.example):
                 for index, number in kind.hosts.items():
                     value = wanted_pods.domain(pod_counts.hosts[index])

@@ -214,6 +214,42 @@ def test_room_that_pods_of_running_removals_move_to_is_taken():
     assert moves(displaced(given, "a")) == {"default/x": "b"}
 
 
+HOST_PORT = {
+    "containers": [{"name": "m", "resources": {"requests": {"cpu": "100m"}}, "ports": [{"hostPort": 80}]}],
+}
+
+
+@pytest.mark.parametrize(
+    ("own", "moving"),
+    [(HOST_PORT, HOST_PORT), (apart(), {}), ({}, apart()), (spread(), spread())],
+    ids=["host ports", "keeps away", "is kept away", "hard spread"],
+)
+def test_rules_about_pods_of_running_removals_hold_where_these_are_to_be(own, moving):
+    """Both would find the room, and the second of them not the place: it would wait until its move has failed."""
+    going = node_removal_request(
+        "gone", phase="Draining", spec={"moves": [{"pod": "default/m", "node": "b", "owner": "rs"}]}
+    )
+    x, m = (pod(n, "100m", node=n, labels=WEB, **rule) for n, rule in (("x", own), ("m", moving)))
+    x["spec"]["nodeName"], m["spec"]["nodeName"] = "a", "gone"
+    given = scene(node("a"), node("b"), node("gone"), going, pods=[x, m])
+    assert bought(displaced(given, "a")) == ["cx22"]
+    given.pods.pop()
+    assert moves(displaced(given, "a")) == {"default/x": "b"}
+
+
+@pytest.mark.parametrize("old", [node("gone"), node("gone", spec={"unschedulable": True})], ids=["open", "cordoned"])
+def test_pods_of_running_removals_count_once_for_a_spread(old):
+    """One moves to the zone of `b`, which then has it alone: the other one would be the second there."""
+    going = node_removal_request(
+        "gone", phase="Draining", spec={"moves": [{"pod": "default/m", "node": "b", "owner": "rs"}]}
+    )
+    pods = [pod(name, "100m", node=on, labels=WEB, **spread(ZONE)) for name, on in (("x", "a"), ("m", "gone"))]
+    given = scene(node("a"), node("b", labels={ZONE: "hel1"}), old, going, pods=pods)
+    assert bought(displaced(given, "a")) == ["cx22"]
+    given.removals = []
+    assert moves(displaced(given, "a")) == {"default/x": "b"}
+
+
 def test_purchases_of_the_round_count_towards_the_max():
     pods = [pod("x", cpu="1500m", node="a"), pod("w", cpu="1500m")]
     assert misfit(displaced(scene(node("a"), pods=pods, limits={"max": 2}), "a", decided=True))[2] == "LimitReached"

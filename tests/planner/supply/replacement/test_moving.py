@@ -160,6 +160,49 @@ def test_room_on_a_machine_that_is_there_counts_as_taken_until_the_pod_has_left(
     assert made.removal_cancels == ()
 
 
+PORT = {"containers": [{"name": "m", "resources": {"requests": {"cpu": "100m"}}, "ports": [{"hostPort": 80}]}]}
+APART = {
+    "affinity": {
+        "podAntiAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": [
+                {"labelSelector": {"matchLabels": {"app": "web"}}, "topologyKey": "kubernetes.io/hostname"}
+            ]
+        }
+    }
+}
+
+
+@pytest.mark.parametrize("rule", [PORT, APART], ids=["host ports", "anti-affinity"])
+def test_no_pod_is_planned_where_one_that_may_not_meet_it_is_to_move(rule):
+    a, late = (pod(name, "100m", owner="rs", labels={"app": "web"}, **rule) for name in ("a", "late"))
+    a["spec"]["nodeName"], a["status"] = "old", {"phase": "Running"}
+    assert [held.name for bought in planned(moving(a, late)).requests for held in bought.seats] == ["late"]
+    # Nor onto one that was bought for the other.
+    replaced = given(a, late, seats=[seat(a)])
+    assert [held.name for bought in planned(replaced).requests for held in bought.seats] == ["late"]
+    assert [placed.node for placed in planned(moving(late)).placed] == ["n"]
+
+
+def test_a_pod_that_moves_counts_for_a_spread_where_it_is():
+    """In the scheduler's eyes there is none on `n` yet, so that another one may come."""
+    spread = {
+        "topologySpreadConstraints": [
+            {
+                "maxSkew": 1,
+                "topologyKey": "kubernetes.io/hostname",
+                "whenUnsatisfiable": "DoNotSchedule",
+                "labelSelector": {"matchLabels": {"app": "web"}},
+            }
+        ]
+    }
+    a, late = (pod(name, "100m", owner="rs", labels={"app": "web"}, **spread) for name in ("a", "late"))
+    a["spec"]["nodeName"], a["status"] = "old", {"phase": "Running"}
+    full = pod("full", "2", node="c")
+    made = moving(a, late, full)
+    made.nodes.append(node("c"))
+    assert [placed.node for placed in planned(made).placed] == ["n"]
+
+
 def test_a_machine_that_is_to_take_pods_does_not_go_as_an_empty_one():
     made = planned(moving(pod("a", node="old", owner="rs")))
     assert "n" not in made.idle_since
