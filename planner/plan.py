@@ -21,6 +21,7 @@ from planner.policies.next_round import wake_at
 from planner.policies.port import Policy
 from planner.policies.remove_now import RemoveNow
 from planner.policies.repair import DeadNodes
+from planner.policies.safety.failed_moves import failed_moves
 from planner.policies.triggers.drift import Drift
 from planner.policies.triggers.failing_nodes import FailingNodes
 from planner.policies.triggers.over_max import OverMax
@@ -83,6 +84,7 @@ def _plan_of(known: KnownState, decided: Decided, policies: Sequence[Policy]) ->
         consolidation=leaving.consolidation,
         budgets=leaving.budgets,
         invalid_budgets=leaving.invalid_budgets,
+        failed_moves={pool: failed.reason() for pool, failed in failed_moves(machines.values(), snapshot.now).items()},
     )
     open_pools = {p.metadata.name: p for p in snapshot.pools if p.metadata.deletion_timestamp is None}
     before = {name: m.request.spec.reserved_for for name, m in machines.items() if m.request is not None}

@@ -18,6 +18,7 @@ from api.keys import (
     ANNOTATION_DRAIN_PAUSE,
     ANNOTATION_IDLE_SINCE,
     ANNOTATION_MOVE_FAILED,
+    ANNOTATION_MOVE_FAILED_BY,
     ANNOTATION_SPARED_AT,
     TAINT_SCALE_DOWN,
 )
@@ -131,6 +132,10 @@ async def untaint_node(ports: Ports, observed: RemovalObjects) -> None:
         if cancel_record is not None and (key := _PAUSES.get(cancel_record.by)) is not None:
             before = read_pause(observed.node["metadata"].get("annotations") or {}, key)
             annotations[key] = written(next_pause(before, cancel_record.at))
+            if key == ANNOTATION_MOVE_FAILED:
+                annotations[ANNOTATION_MOVE_FAILED_BY] = (
+                    " ".join(sorted(removal.spec.replaced_by)) or removal.metadata.name
+                )
         await change_node(
             ports.cluster,
             observed.node,

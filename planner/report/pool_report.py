@@ -38,6 +38,8 @@ DRIFTED: Final = "Drifted"
 """Condition that machines of the pool are not what class and pool ask for now."""
 TOO_OLD: Final = "TooOld"
 """Condition that machines of the pool have reached the age at which they are replaced."""
+MOVES_FAIL: Final = "MovesFail"
+"""Condition that pods of the pool could not be moved, several times in short order."""
 _OVER: Final = {
     POOL_PAUSED: "NotPaused",
     DEAD_NODES: "NoDeadNodes",
@@ -47,6 +49,7 @@ _OVER: Final = {
     OVER_MAX: "NotOverMax",
     DRIFTED: "NotDrifted",
     TOO_OLD: "NotTooOld",
+    MOVES_FAIL: "NoMovesFail",
 }
 """Reasons of these once they are over."""
 _TOLD: Final = 3
@@ -67,12 +70,13 @@ def pool_reports(
     consolidation: Mapping[str, ConsolidationStatus] | None = None,
     budgets: Mapping[str, tuple[BudgetState, ...]] | None = None,
     invalid_budgets: Mapping[str, Reason] | None = None,
+    failed_moves: Mapping[str, Reason] | None = None,
     due: Mapping[str, Sequence[DueMachines]] | None = None,
 ) -> tuple[PoolReport, ...]:
     """Return one report per pool; counts are as observed, the delta is the change by the plan.
 
-    `dead_nodes`, `due`, `consolidation` and `invalid_budgets` say what there is to say of these, by pool; `budgets` how
-    many machines may go for each reason.
+    `dead_nodes`, `due`, `consolidation`, `invalid_budgets` and `failed_moves` say what there is to say of these, by
+    pool; `budgets` how many machines may go for each reason.
     """
     open_nodes = {place.machine.name for place in places if place.rank is Rank.NODE}
     bought = Counter(request.pool for request in requests)
@@ -104,6 +108,7 @@ def pool_reports(
                     DEAD_NODES: (dead_nodes or {}).get(name),
                     MISFITS: _misfits(kinds_of_pool),
                     BUDGETS_INVALID: (invalid_budgets or {}).get(name),
+                    MOVES_FAIL: (failed_moves or {}).get(name),
                     **{kind: triggered.get(kind) for kind in (FAILING_NODES, OVER_MAX, DRIFTED, TOO_OLD)},
                 },
                 snapshot.now,

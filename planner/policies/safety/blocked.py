@@ -29,6 +29,7 @@ class BlockedBy(StrEnum):
     BUDGETS_UNREAD = "BlockedByUnreadBudgets"
     DRAIN_TIMED_OUT = "DrainTimedOut"
     MOVE_FAILED = "MoveFailed"
+    MOVES_FAIL = "MovesFail"
     MISFIT = "BlockedByMisfit"
     MINIMUM = "BlockedByMinimum"
     PURCHASE = "BlockedByPurchase"

@@ -12,6 +12,7 @@ from planner.policies.port import Candidate, EvictionCheck
 from planner.policies.safety.annotations import DrainedPool, WordOnNode
 from planner.policies.safety.blocked import Blocked
 from planner.policies.safety.disruption_budgets import BudgetIndex, ExhaustedBudgets
+from planner.policies.safety.failed_moves import MovesFail, failed_moves
 from planner.policies.safety.pauses import Paused
 from planner.policies.safety.pods import StayingPods, SystemPods
 from planner.policies.safety.purchases import PurchaseInFlight
@@ -30,6 +31,7 @@ def eviction_checks(
         SystemPods(machines.values(), budgets),
         ExhaustedBudgets(budgets, are_read=snapshot.disruption_budgets is not None),
         Paused(snapshot.now),
+        MovesFail(failed_moves(machines.values(), snapshot.now)),
         PurchaseInFlight(machines, buying, snapshot.now),
     )
 

@@ -9,7 +9,7 @@ import pytest
 
 from activities.ports.cluster import NODE_REMOVAL_REQUESTS, NODE_REQUESTS, NODES, PODS
 from activities.ports.errors import Unreachable
-from api.keys import ANNOTATION_MOVE_FAILED
+from api.keys import ANNOTATION_MOVE_FAILED, ANNOTATION_MOVE_FAILED_BY
 from planner.objects.pauses import Pause, read_pause
 from simulator.apiserver.cluster import MemoryCluster
 from tests.activities import bodies
@@ -172,8 +172,9 @@ async def test_a_move_that_failed_is_not_tried_again_for_a_while(by, is_noted):
     cancel = {"at": "2026-11-01T12:00:00Z", "by": by, "reason": "so it is"}
     life = await life_of(WAITING | {"cancel": cancel})
     await life.do("untaint_node")
-    pause = read_pause((await life.node())["metadata"]["annotations"], ANNOTATION_MOVE_FAILED)
-    assert pause == (Pause(START + QUARTER, QUARTER) if is_noted else None)
+    annotations = (await life.node())["metadata"]["annotations"]
+    assert read_pause(annotations, ANNOTATION_MOVE_FAILED) == (Pause(START + QUARTER, QUARTER) if is_noted else None)
+    assert annotations.get(ANNOTATION_MOVE_FAILED_BY) == (OTHER if is_noted else None)
     assert await life.taints() == []
 
 
