@@ -51,7 +51,7 @@ class Consolidating:
             or has_open_demand(self.known, self.decided.assignment, self.decided.requests)
         ):
             return advice
-        closed = fleet.idle | gone_already(view)
+        closed = fleet.idle | gone_already(view) | frozenset(view.worn)
         state = state_hash(self.known, fleet, closed)
         if has_looked(self.known.snapshot, state):
             return replace(advice, consolidation=_statuses(view, ConsolidationStatus(rested_at=state)))

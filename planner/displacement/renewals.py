@@ -62,6 +62,7 @@ class Renewing:
         proposals = [proposal for each in all_advice for proposal in each.proposals]
         if not proposals:
             return advice
+        worn = {one.machine: one.reason for one in proposals if one.renews and one.at <= view.now}
         ordered = _sorted(proposals, view)
         settled = self._settled(ordered, view) if ordered.entries else Advice()
         return replace(
@@ -69,6 +70,7 @@ class Renewing:
             proposals=(*ordered.plain, *settled.proposals),
             requests=settled.requests,
             blocked=settled.blocked,
+            worn=worn,
         )
 
     def _settled(self, ordered: _Sorted, view: PolicyView) -> Advice:

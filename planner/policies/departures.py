@@ -95,6 +95,7 @@ def departures(
     periods = {str(c.ref): c.billing_period for c in snapshot.classes if c.billing_period is not None}
     class_templates = {str(each.ref): each.template for each in snapshot.classes if each.template is not None}
     leaving: list[tuple[Candidate, Proposal]] = []
+    worn: dict[str, str] = {}
     all_advice: list[Advice] = []
     wakes: list[datetime] = []
 
@@ -113,9 +114,11 @@ def departures(
                 allowance=gate.pace.allowance,
                 billing_periods=periods,
                 class_templates=class_templates,
+                worn=_in_turn(worn, left, gate, safety),
             )
         )
         all_advice.append(advice)
+        worn |= advice.worn
         for proposals in steps_of(advice.proposals):
             step = [(left[one.machine], one) for one in proposals if one.machine in left]
             if len(step) < len(proposals) or any(c.action is not p.action for c, p in step):
@@ -143,6 +146,17 @@ def departures(
         dead_nodes=merged(advice.dead_nodes for advice in all_advice),
         due=due_machines(all_advice),
         consolidation=merged(advice.consolidation for advice in all_advice),
+    )
+
+
+def _in_turn(
+    worn: Mapping[str, str], left: Mapping[str, Candidate], gate: Gate, safety: EvictionSafety
+) -> frozenset[str]:
+    """Return the worn machines that still wait and that nothing keeps but others that go before them."""
+    return frozenset(
+        name
+        for name, reason in worn.items()
+        if name in left and gate.pace.lets_some(left[name].machine.pool, reason) and safety.blocker(left[name]) is None
     )
 
 

@@ -112,6 +112,9 @@ class PolicyView:
     """In which machines are billed, by class; none for a class that does not tell."""
     class_templates: Mapping[str, ClassTemplate] = field(default_factory=dict)
     """What machines are made with, by class, of those where it is known."""
+    worn: Collection[str] = ()
+    """Machines that earlier policies renew one after the other and that wait for their turn: pods that move there move
+    once more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +141,8 @@ class Advice:
     """Machines that it would empty and that have no way out."""
     due: Mapping[str, tuple[DueMachines, ...]] = field(default_factory=dict)
     """What to report of the machines that should go by now, by pool."""
+    worn: Mapping[str, str] = field(default_factory=dict)
+    """Machines that are to be renewed by now, each with the reason, whether this round begins or not."""
 
 
 class Policy(Protocol):

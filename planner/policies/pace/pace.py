@@ -66,6 +66,11 @@ class DisruptionPace:
             self._waiting[pool].add(reason)
         return None if limit is None else max(0, limit.left)
 
+    def lets_some(self, pool: str, reason: str) -> bool:
+        """Return whether machines of a pool go for this reason in these hours, be it one after the other."""
+        limit = self._budgets[pool].limit(reason, {}) if pool in self._budgets else None
+        return limit is None or limit.allowed > 0
+
     @property
     def blocked(self) -> tuple[BlockedMachine, ...]:
         """The machines that are held back, by name."""
