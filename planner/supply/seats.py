@@ -43,7 +43,8 @@ def settle_seats(machines: Iterable[Machine], pods: Iterable[Pod], keys: GroupKe
     machines = tuple(machines)
     by_uid = {pod.uid: pod for pod in pods}
     replaced = replaced_by_name(machines)
-    settled = _Settled(moving={name: list(of_one) for name, of_one in pods_with_moves(machines).items()})
+    moving = pods_with_moves(machines, by_uid.values())
+    settled = _Settled(moving={name: list(of_one) for name, of_one in moving.items()})
     for machine in machines:
         if machine.request is None or not (machine.is_in_flight(now) or machine.is_reserved):
             if _is_void(machine):

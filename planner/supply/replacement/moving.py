@@ -46,8 +46,14 @@ def is_awaiting_successors(machine: Machine, now: datetime) -> bool:
     return is_recent or all(pod.is_terminating or pod.is_of_node for pod in machine.residents)
 
 
-def pods_with_moves(machines: Iterable[Machine]) -> dict[str, tuple[Pod, ...]]:
-    """Return the pods that are still on a machine that goes, by the machine that has room for each."""
+def pods_with_moves(machines: Iterable[Machine], pods: Iterable[Pod]) -> dict[str, tuple[Pod, ...]]:
+    """Return the pods that are still on a machine that goes, by the machine that has room for each.
+
+    One that ends needs none any more once the next pod of its controller is there: that one is bound, or waits and
+    looks for its place itself. Most controllers make it at once, and a pod may take an hour to end.
+    """
+    machines = tuple(machines)
+    successors = _Successors(machines, pods)
     moving: dict[str, list[Pod]] = {}
     for machine in machines:
         moves = machine.removal.spec.moves if machine.removal is not None and is_moving(machine) else None
@@ -55,9 +61,42 @@ def pods_with_moves(machines: Iterable[Machine]) -> dict[str, tuple[Pod, ...]]:
             continue
         residents = {pod.key: pod for pod in machine.residents if not pod.is_finished}
         for move in moves:
-            if (pod := residents.get(move.pod)) is not None:
+            pod = residents.get(move.pod)
+            if pod is not None and not (pod.is_terminating and successors.take(pod, machine)):
                 moving.setdefault(move.node, []).append(pod)
     return {name: tuple(pods) for name, pods in moving.items()}
+
+
+class _Successors:
+    """The pods that were made since drains began, each of which takes over for one.
+
+    Args:
+        machines: all there are.
+        pods: all there are.
+    """
+
+    def __init__(self, machines: Iterable[Machine], pods: Iterable[Pod]) -> None:
+        self._by_owner: dict[str, list[datetime]] = {}
+        began = [at for machine in machines if is_moving(machine) and (at := _drained_since(machine)) is not None]
+        for pod in pods if began else ():
+            is_alive = not (pod.is_terminating or pod.is_finished)
+            if is_alive and pod.owner is not None and pod.created_at is not None and pod.created_at >= min(began):
+                self._by_owner.setdefault(pod.owner.uid, []).append(pod.created_at)
+
+    def take(self, pod: Pod, machine: Machine) -> bool:
+        """Return whether there is one for this pod of a machine that goes: it is nobody else's then."""
+        began = _drained_since(machine)
+        made = self._by_owner.get(pod.owner.uid, []) if pod.owner is not None else []
+        at = next((at for at in made if began is not None and at >= began), None)
+        if at is not None:
+            made.remove(at)
+        return at is not None
+
+
+def _drained_since(machine: Machine) -> datetime | None:
+    """Return since when pods are asked to leave, in whole seconds, in which the API server counts."""
+    began = None if machine.removal is None else machine.removal.status.drain_started_at
+    return None if began is None else began.replace(microsecond=0)
 
 
 def taking_pods(machines: Mapping[str, Machine]) -> frozenset[str]:

@@ -160,6 +160,50 @@ def test_room_on_a_machine_that_is_there_counts_as_taken_until_the_pod_has_left(
     assert made.removal_cancels == ()
 
 
+def born(seconds, *amounts, name="b", **parts):
+    made = pod(name, *amounts, **({"owner": "rs"} | parts))
+    made["metadata"]["creationTimestamp"] = before(seconds=seconds)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("successor", "others"),
+    [(born(30, "1", node="n"), "100m"), (born(40, "1", node="c"), "600m"), (born(3, "1"), "100m")],
+    ids=["there", "elsewhere", "waits"],
+)
+def test_a_pod_that_ends_slowly_needs_no_room_beside_its_successor(successor, others):
+    """An hour of grace: else two pods would be counted for one until it has ended."""
+    a, late = pod("a", "1", node="old", owner="rs", deleting=True), pod("late", "900m")
+    made = moving(a, successor, late, pod("others", others, node="n"), **DRAINING)
+    # No room for `late` in any case.
+    made.nodes.append(node("c", allocatable={"cpu": "1" if successor["spec"].get("nodeName") == "c" else "500m"}))
+    decided = planned(made)
+    assert decided.removal_cancels == ()
+    assert decided.requests == ()
+    assert {"default/late": "n"}.items() <= {placed.pod: placed.node for placed in decided.placed}.items()
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        (),
+        (born(41, node="c"),),
+        (born(30, node="c", owner="another"),),
+        (born(30, node="c", deleting=True),),
+        (born(30, node="c", phase="Succeeded"),),
+        (born(30, node="c"), pod("a2", node="old", owner="rs", deleting=True)),
+    ],
+    ids=["none", "of before", "of another", "ends itself", "is over", "of another one that ends"],
+)
+def test_a_pod_that_ends_keeps_its_room_until_its_successor_is_there(other):
+    """`old`, which could be taken back, has no room for `late` beside what is on it."""
+    a, late = pod("a", "1500m", node="old", owner="rs", deleting=True), pod("late", "900m")
+    made = moving(a, late, *other, pod("full", "600m", node="n"), moves=("a2", "a"), **DRAINING)
+    made.nodes.append(node("c", allocatable={"cpu": "500m"}))
+    decided = planned(made)
+    assert [held.name for bought in decided.requests for held in bought.seats] == ["late"]
+
+
 PORT = {"containers": [{"name": "m", "resources": {"requests": {"cpu": "100m"}}, "ports": [{"hostPort": 80}]}]}
 APART = {
     "affinity": {
