@@ -10,37 +10,60 @@ from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Final
 
+from api.v1alpha1.node_removal_request import RemovalPhase
 from planner.consolidation.fleet import Fleet
 from planner.consolidation.quiet import pods_hash
+from planner.displacement.displace import movable
+from planner.lifecycle.clocks.drain_limits import DRAIN_TIMEOUT
 from planner.model.plan import PlannedRequest, Snapshot
 from planner.objects.counted_pods import may_be_placed
 from planner.objects.kinds import Pod
 from planner.packing.assign import Assignment
 from planner.placement.known_state import KnownState
 from planner.supply.machines import Machine
-from planner.supply.replacement.moving import replaced_by_name
+from planner.supply.seats import Seating
 
 _HASH_CHARACTERS: Final = 16
 _SCHEDULED_WITHIN: Final = timedelta(minutes=1)
 """A pod that is older and that no scheduler has judged waits for somebody else."""
+_EMPTIED_WITHIN: Final = DRAIN_TIMEOUT
+"""As long as a drain of a policy lasts by default."""
 
 
 def has_open_demand(known: KnownState, assignment: Assignment, requests: Sequence[PlannedRequest]) -> bool:
     """Return whether the round has something to do for pods or minimums, or machines are coming.
 
-    Pods that no machine can take do not count: they would keep everything as it is for ever. Neither does a machine
-    that comes in the place of others: each step would wait for the one before it.
+    Pods that are about to leave a machine without a plan for them count, as they will need room. Pods that no machine
+    can take do not: they would keep everything as it is for ever. Nor does a machine that is kept for nothing but the
+    end of pods which take their time on the one that it replaces.
     """
     now = known.snapshot.now
-    replacing = replaced_by_name(known.machines.values())
     return (
         bool(requests or assignment.placed or assignment.cancels)
-        or any(
-            name not in replacing and (machine.is_in_flight(now) or machine.is_reserved)
-            for name, machine in known.machines.items()
-        )
+        or any(machine.is_in_flight(now) for machine in known.machines.values())
+        or any(machine.is_reserved and _awaits_pods(machine.name, known.seating) for machine in known.machines.values())
+        or any(_is_emptied(machine, now) for machine in known.machines.values())
         or any(_is_new(pod, now) for pod in known.snapshot.pods)
     )
+
+
+def _is_emptied(machine: Machine, now: datetime) -> bool:
+    """Return whether pods leave the machine that have no other place yet, such as by a person's drain.
+
+    One that is not empty after a while waits for somebody: nobody knows when its pods leave, if ever.
+    """
+    removal = machine.removal
+    if removal is None or not machine.is_leaving or removal.spec.replaced_by or removal.spec.moves:
+        return False
+    began = removal.status.drain_started_at or removal.status.tainted_at or removal.metadata.creation_timestamp
+    is_recent = began is None or now < began + _EMPTIED_WITHIN
+    return is_recent and removal.status.phase is not RemovalPhase.COULD_NOT_REMOVE and bool(movable(machine))
+
+
+def _awaits_pods(name: str, seating: Seating) -> bool:
+    """Return whether pods are yet to come to a reserved machine; the room of those that end elsewhere is counted."""
+    moving = seating.moving.get(name, ())
+    return bool(seating.seated.get(name)) or name in seating.closed or not all(pod.is_terminating for pod in moving)
 
 
 def _is_new(pod: Pod, now: datetime) -> bool:

@@ -258,6 +258,6 @@ def test_pods_of_a_hard_spread_stay_spread():
 
 
 def test_a_machine_that_goes_already_is_neither_moved_nor_a_place():
-    removal = node_removal_request("b", phase="Draining")
+    removal = node_removal_request("b", phase="Draining", drainStartedAt=before(hours=1))
     given = consolidating(node("a"), node("b"), removal, pods=[pod("x", node="a"), pod("y", node="b")], types=["cx22"])
     assert planned(quiet(given)).removals == ()
