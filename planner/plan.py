@@ -5,9 +5,10 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Final
 
+from api.keys import ANNOTATION_MOVE_FAILED
 from planner.consolidation.policy import Consolidating
 from planner.displacement.renewals import Renewing
-from planner.model.plan import Placed, Plan, PlanResult, Snapshot, Unplaced
+from planner.model.plan import Placed, Plan, PlanResult, Reason, Snapshot, Unplaced
 from planner.model.stages import Stages, unwatched
 from planner.objects.kinds import Pod
 from planner.packing.assign import placed_on, reservations
@@ -84,7 +85,7 @@ def _plan_of(known: KnownState, decided: Decided, policies: Sequence[Policy]) ->
         consolidation=leaving.consolidation,
         budgets=leaving.budgets,
         invalid_budgets=leaving.invalid_budgets,
-        failed_moves={pool: failed.reason() for pool, failed in failed_moves(machines.values(), snapshot.now).items()},
+        failed_moves=_failed_moves(known),
     )
     open_pools = {p.metadata.name: p for p in snapshot.pools if p.metadata.deletion_timestamp is None}
     before = {name: m.request.spec.reserved_for for name, m in machines.items() if m.request is not None}
@@ -127,6 +128,14 @@ def _plan_of(known: KnownState, decided: Decided, policies: Sequence[Policy]) ->
         optimal=decided.cost.is_optimal and not leaving.requests,
         currency=_currency(known.pool_kinds),
     )
+
+
+def _failed_moves(known: KnownState) -> dict[str, Reason]:
+    """Return what there is to say of moves that failed, by pool: in most rounds none has."""
+    if not any(ANNOTATION_MOVE_FAILED in node.annotations for node in known.snapshot.nodes):
+        return {}
+    failed = failed_moves(known.machines.values(), known.snapshot.now)
+    return {pool: each.reason() for pool, each in failed.items()}
 
 
 def _seated(known: KnownState) -> Iterable[Placed]:

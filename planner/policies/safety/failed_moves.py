@@ -20,6 +20,7 @@ from planner.policies.port import Candidate
 from planner.policies.safety.blocked import Blocked, BlockedBy
 from planner.supply.machines import Machine
 
+_FAILED: Final = "MovesFailed"
 _FEWEST: Final = 3
 """One or two may be bad luck: a sold-out type, pods that came in between."""
 _SHARE: Final = 10
@@ -42,7 +43,7 @@ class FailedMoves:
 
     def reason(self) -> Reason:
         """Return what the condition of the pool says."""
-        return Reason("MovesFailed", f"{self.sentence()}. The removals that were cancelled tell why, as events")
+        return Reason(_FAILED, f"{self.sentence()}. The removals that were cancelled tell why, as events")
 
     def sentence(self) -> str:
         """Return what failed, and what follows from it."""
