@@ -22,12 +22,13 @@ from planner.packing.domains.joint import in_pool
 from planner.packing.domains.levels import Levels
 from planner.packing.domains.pod_counts import PodCounts
 from planner.packing.domains.split import split
+from planner.packing.place_fit import PlaceFit
 from planner.packing.problem import BinRow, GroupRow, Packing, PackingProblem, TopUp
 from planner.scheduling.attachments import Handle, Slots, amount_of, asked, is_attachments
 from planner.scheduling.conflicts import ports_meet
 from planner.supply.limits import Limits, offering_key
 from planner.supply.machine_kind import MachineKind, PoolKinds
-from planner.supply.places import Place, PlaceFit, Rank
+from planner.supply.places import Place, Rank
 from planner.supply.pod_group import PodGroup
 
 _UNIT: Final = Decimal(10) ** 9

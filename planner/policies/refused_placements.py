@@ -18,10 +18,11 @@ from planner.lifecycle.clocks.future_times import is_to_come
 from planner.model.plan import PlannedEvent, Snapshot
 from planner.objects.counted_pods import is_demand
 from planner.objects.kinds import Node, Pod
+from planner.packing.place_fit import PlaceFit
 from planner.policies.scheduling_attempts import Attempts
 from planner.supply.lost_places import PLACEMENT_REFUSED, PoolEntries, sentence
 from planner.supply.machines import Machine
-from planner.supply.places import Place, PlaceFit, Rank
+from planner.supply.places import Place, Rank
 from planner.supply.pod_group import GroupKeys, PodGroup
 
 FIRST_WAIT: Final = timedelta(minutes=10)

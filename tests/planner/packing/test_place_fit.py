@@ -8,8 +8,9 @@ import pytest
 from api.keys import LABEL_HOSTNAME
 from planner.objects.kinds import HostPort, Pod, Requirement, Taint, Toleration
 from planner.objects.predicates import suits
+from planner.packing.place_fit import PlaceFit
 from planner.supply.machines import Machine
-from planner.supply.places import Place, PlaceFit, Rank
+from planner.supply.places import Place, Rank
 from planner.supply.pod_group import PodGroup
 
 
