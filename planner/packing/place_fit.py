@@ -55,6 +55,8 @@ class PlaceFit:
             fitting &= sizes.up_to(place.free.get(name, 0))
         if place.only_pool is not None and fitting:
             fitting &= sum(bits for pools, bits in self._of_pools.items() if place.only_pool in pools)
+        if place.only_owners is not None and fitting:
+            fitting &= _bits(i for i in _positions(fitting) if _has_pod_of(self._groups[i], place.only_owners))
         if fitting:
             fitting &= self._suited(place, fitting)
         if fitting & self._one_by_one:
@@ -94,6 +96,10 @@ class PlaceFit:
     def _alike_key(self, place: Place) -> tuple[object, ...]:
         """Return the key of places that are alike in the labels and taints that matter to some group."""
         return frozenset(label for label in place.labels.items() if label[0] in self._keys), tuple(place.taints)
+
+
+def _has_pod_of(group: PodGroup, owners: frozenset[str]) -> bool:
+    return any(pod.owner is not None and pod.owner.uid in owners for pod in group.pods)
 
 
 class _Sizes:

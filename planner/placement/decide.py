@@ -1,7 +1,7 @@
 """Where the pods that wait go: onto machines that are there or coming, onto new ones, or nowhere, and why."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from api.v1alpha1.node_pool import PodBackoff
@@ -15,7 +15,7 @@ from planner.packing.domains.hostname_rules import machine_rules
 from planner.packing.domains.pod_counts import PodCounts, affinity_fingerprint
 from planner.packing.problem import Packer
 from planner.placement.known_state import KnownState
-from planner.placement.settle import Supply, settle
+from planner.placement.settle import Settlement, Supply, settle
 from planner.policies.admission import BackedOff, Miss, Refused, admit, remember, waiting
 from planner.policies.class_budget import MOST_OF_ROUND, within_budget
 from planner.policies.refused_placements import RoomSeen
@@ -60,6 +60,12 @@ def decide(known: KnownState, packer: Packer, stages: Stages) -> Decided:
         refused += over
     supply = Supply(known.supply, pool_kinds, limits, known.pod_counts, known.machines)
     settled = settle(admitted, supply, packer, stages)
+    if settled.assignment.left and any(place.only_owners is not None for place in known.supply):
+        # For pods that nothing can be bought for, machines that are being emptied for others come back, too.
+        open_supply = replace(supply, places=tuple(replace(place, only_owners=None) for place in known.supply))
+        other = settle(admitted, open_supply, packer, stages)
+        if _number_left(other) < _number_left(settled):
+            supply, settled = open_supply, other
     with stages("decide"):
         assembly, packing, assignment = settled.assembly, settled.packing, settled.assignment
         known.refused_placements.learn_of_room(_rooms(assembly, assignment, known.supply), known.supply)
@@ -85,6 +91,10 @@ def decide(known: KnownState, packer: Packer, stages: Stages) -> Decided:
             after=after,
             ceiling=frozenset(pod.uid for r in refused if r.group.key in after.at_ceiling for pod in r.pods),
         )
+
+
+def _number_left(settled: Settlement) -> int:
+    return sum(len(pods) for pods in settled.assignment.left.values())
 
 
 def _rooms(assembly: Assembly, assignment: Assignment, supply: Sequence[Place]) -> Iterator[RoomSeen]:

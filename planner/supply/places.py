@@ -26,6 +26,7 @@ from planner.supply.machine_kind import daemons_on, less, shape, those_that_fit
 from planner.supply.machines import Machine, price_paid
 from planner.supply.node_template import pool_taints
 from planner.supply.peers import Peers
+from planner.supply.replacement.moving import owners_of_leaving
 from planner.supply.seats import Seating
 from planner.supply.startup import with_missing
 
@@ -66,6 +67,8 @@ class Place:
     """Templates of DaemonSet pods that are still missing on it."""
     only_pool: str | None = None
     """Only pods of this pool are planned here."""
+    only_owners: frozenset[str] | None = None
+    """Only pods of these controllers are planned here, by uid."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +183,7 @@ def _place_of_node(
         moving=moving,
         daemons=daemons,
         only_pool=machine.pool if cooling else None,
+        only_owners=owners_of_leaving(machine, known.seating.seats) if cooling else None,
     )
 
 

@@ -4,10 +4,11 @@ The scheduler cannot be asked to keep room for a pod that still runs elsewhere. 
 Source: docs/design.md#replacement.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from api.v1alpha1.node_removal_request import RemovalPhase
+from api.v1alpha1.node_request import Seat
 from planner.lifecycle.departure.replacement import SUCCESSORS_WITHIN
 from planner.objects.kinds import Pod
 from planner.supply.machines import Machine
@@ -65,6 +66,25 @@ def pods_with_moves(machines: Iterable[Machine], pods: Iterable[Pod]) -> dict[st
             if pod is not None and not (pod.is_terminating and successors.take(pod, machine)):
                 moving.setdefault(move.node, []).append(pod)
     return {name: tuple(pods) for name, pods in moving.items()}
+
+
+def owners_of_leaving(machine: Machine, seats: Mapping[str, Sequence[Seat]]) -> frozenset[str] | None:
+    """Return the uids of controllers whose next pods may have a machine back that goes; None if any pod may.
+
+    Once the pods of a machine with a plan for them have been asked to leave, it comes back only for those of them that
+    find no other place: another pod gets a machine of its own rather than what others have been moved for.
+
+    Args:
+        machine: that goes, or not.
+        seats: that machines are kept for, by their name.
+    """
+    removal = machine.removal
+    if removal is None or removal.status.phase is not RemovalPhase.DRAINING:
+        return None
+    owners = {pod.owner.uid for pod in machine.residents if pod.owner is not None}
+    owners.update(move.owner for move in removal.spec.moves or () if move.owner)
+    owners.update(seat.owner for name in removal.spec.replaced_by for seat in seats.get(name, ()) if seat.owner)
+    return frozenset(owners)
 
 
 class _Successors:

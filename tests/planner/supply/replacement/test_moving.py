@@ -264,13 +264,33 @@ def test_what_fits_elsewhere_takes_no_machine_back():
     assert made.requests == ()
 
 
-@pytest.mark.parametrize("status", [{"taintedAt": before(seconds=9)}, DRAINING], ids=["waits", "is drained"])
-def test_what_fits_nowhere_else_takes_the_machine_back(status):
-    a, late = pod("a", "100m", node="old", owner="rs"), pod("late", "1900m")
-    full = pod("full", "1950m", owner="rs")
-    made = planned(given(a, late, full, seats=[seat(full)], **status))
-    assert [(cancel.removal, cancel.pods) for cancel in made.removal_cancels] == [("old", ("default/late",))]
-    assert made.requests == ()
+def back(late, most=10, **status):
+    """Return who takes the machine back, and what is bought: `late` fits on no other."""
+    a, full = pod("a", "100m", node="old", owner="rs"), pod("full", "1950m", owner="rs")
+    tight = given(a, late, full, seats=[seat(full)], **status)
+    tight.pools[0]["spec"]["limits"]["max"] = most
+    made = planned(tight)
+    return [(cancel.removal, cancel.pods) for cancel in made.removal_cancels], len(made.requests)
+
+
+def test_what_fits_nowhere_else_takes_back_a_machine_that_waits():
+    late = pod("late", "1900m")
+    assert back(late, taintedAt=before(seconds=9)) == ([("old", ("default/late",))], 0)
+
+
+def test_once_pods_have_moved_others_get_a_machine_of_their_own():
+    assert back(pod("late", "1900m"), **DRAINING) == ([], 1)
+
+
+def test_who_was_to_move_and_fits_nowhere_takes_the_machine_back():
+    late = pod("late", "1900m", owner="rs")
+    assert back(late, **DRAINING) == ([("old", ("default/late",))], 0)
+
+
+def test_whoever_no_machine_can_be_bought_for_takes_the_machine_back():
+    """The pool may have two machines: `old` and `m`."""
+    late = pod("late", "1900m")
+    assert back(late, most=2, **DRAINING) == ([("old", ("default/late",))], 0)
 
 
 def test_a_drain_that_moves_nobody_is_no_place_for_pods():
