@@ -59,7 +59,7 @@ def record(folder: Path) -> list[Path]:
     console = Console(record=True, width=WIDTH, file=io.StringIO(), force_terminal=True, highlight=False)
     with PictureRecorder(console) as screen:
         asyncio.run(show(screen, seed=SEED))
-        screen.cut("growth demo: the load leaves, machines go")
+        screen.cut("growth demo: pods are moved, the load leaves, machines go")
     paths = [folder / name for name in ("demo-grows.svg", "demo-shrinks.svg")]
     for path, picture in zip(paths, screen.halves, strict=True):
         path.write_text(picture)

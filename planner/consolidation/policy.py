@@ -131,7 +131,8 @@ def sentence(step: ConsolidationStep, currency: str) -> str:
     month = (step.saving_per_hour * HOURS_OF_MONTH).quantize(_CENTS)
     machines = "this machine goes" if len(step.members) == 1 else f"{len(step.members)} machines go"
     new = [machine.kind.offering.server_type for machine in step.new]
-    instead = f", {', '.join(f'{new.count(name)} x {name}' for name in sorted(set(new)))} come" if new else ""
+    verb = "comes" if len(new) == 1 else "come"
+    instead = f", {', '.join(f'{new.count(name)} x {name}' for name in sorted(set(new)))} {verb}" if new else ""
     pods = f"{step.moved} pod moves" if step.moved == 1 else f"{step.moved} pods move"
     return f"Saves {month} {currency} a month: {machines}{instead}, {pods}"
 

@@ -46,7 +46,7 @@ CONNECT_ATTEMPTS: Final = 10
 
 
 def demo(*, keep: Annotated[bool, Parameter(negative="")] = False, seed: int = SEED) -> NoReturn:
-    """Show machines come and go with their pods. Needs no cluster, no token and no money, and takes under a minute.
+    """Show machines come and go with their pods. Needs no cluster, no token and no money, and takes about a minute.
 
     Args:
         keep: stay up at the end, with a machine to cancel and one to replay, until Ctrl-C; `growth status`,

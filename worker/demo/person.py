@@ -5,7 +5,7 @@ from typing import Final
 from temporalio.client import Client
 
 from activities.kube.json_patch import set_field
-from activities.ports.cluster import NODES, Object
+from activities.ports.cluster import NODE_POOLS, NODES, Object
 from api.keys import ANNOTATION_DO_NOT_REMOVE
 from planner.lifecycle.kinds import REMOVAL, ObjectId
 from simulator.world import CLUSTER_NAME, World
@@ -13,6 +13,8 @@ from workflows.messages import Asked
 
 NAME: Final = "demo"
 """Who asks, as the objects will tell."""
+NO_CONSOLIDATION: Final = '{"spec":{"scaleDown":{"consolidate":null}}}'
+"""The merge patch of a pool by which its consolidation ends."""
 
 
 class Person:
@@ -41,6 +43,10 @@ class Person:
         current = await self._world.cluster.get(NODES, node)
         operations = set_field(current, ("metadata", "annotations", ANNOTATION_DO_NOT_REMOVE), why)
         await self._world.cluster.patch(NODES, node, operations)
+
+    async def end_consolidation(self, pool: str) -> None:
+        """Take consolidation out of the pool: what has begun goes on, and nothing begins."""
+        await self._world.cluster.patch(NODE_POOLS, pool, [{"op": "remove", "path": "/spec/scaleDown/consolidate"}])
 
     async def mend_the_cloud(self) -> None:
         """Take the scripted faults off the node class: from now on servers can be deleted."""

@@ -36,7 +36,7 @@ class Shrink:
         Raises:
             StageFailed: it was not seen in time; so all stages.
         """
-        self._screen.stage("The load leaves; empty machines take no new pods and cool off")
+        self._screen.stage("The rest of the load leaves; empty machines take no new pods and cool off")
         self._world.workloads.scale_all(0)
         self._world.wake()
         return await self._watch.until(

@@ -23,12 +23,17 @@ SEED: Final = 1
 """The load that the demo shows when none is asked for."""
 STUBBORN_ARCHITECTURE: Final = "arm64"
 """Servers of this architecture refuse to die until the cloud is mended."""
+POOL: Final = "default"
+"""The name of the pool."""
 RETURNING: Final = "web"
 """The workload whose pods come back."""
 RETURNING_PODS: Final = 4
 STUBBORN: Final = "ci-arm"
 """The workload that runs on servers which refuse to die."""
 STUBBORN_PODS: Final = 4
+_DATABASE: Final = "db"
+"""The workload of which each pod runs on another machine, so that several are needed."""
+_BATCH: Final = "batch"
 
 _RESERVED: Final = {"cpu": "100m", "memory": "600Mi"}
 """What kubelet and system keep on a machine of this size."""
@@ -78,12 +83,18 @@ def objects(sold_out: SoldOut | None = None) -> list[Object]:
     Without `sold_out`, all that is listed can be had.
     """
     pool = node_pool(
-        "default",
+        POOL,
         [{"name": kind.name} for kind in _TYPES],
         limits={"max": 30},
         scaleUp={"provisioningTimeout": "30s", "joinTimeout": "30s", "recordTTL": "1s"},
         # Minutes in a real pool; a demo has a minute in all.
-        scaleDown={"idleAfter": "2s", "softGrace": "8s", "removal": {"maxAttempts": 2, "retry": "1s"}},
+        scaleDown={
+            "mode": "drain",
+            "consolidate": {"after": "2s"},
+            "idleAfter": "2s",
+            "softGrace": "8s",
+            "removal": {"maxAttempts": 2, "retry": "1s"},
+        },
     )
     return [_node_class(sold_out), pool, _agent()]
 
@@ -107,11 +118,22 @@ def workloads(seed: int) -> list[Workload]:
     return [
         Workload(RETURNING, about(14), {"cpu": cpu(350, 400, 450), "memory": "512Mi"}, spec=intel),
         Workload("api", about(9), {"cpu": cpu(700, 800, 900), "memory": "1536Mi"}, spec=intel),
-        Workload("db", 4, {"cpu": cpu(1500, 1700), "memory": "3Gi"}, spec=intel | _apart("db")),
-        Workload("batch", about(8), {"cpu": cpu(1600, 1700, 1800), "memory": "2Gi"}, spec=intel),
+        Workload(_DATABASE, 4, {"cpu": cpu(1500, 1700), "memory": "3Gi"}, spec=intel | _apart(_DATABASE)),
+        Workload(_BATCH, about(8), {"cpu": cpu(1600, 1700, 1800), "memory": "2Gi"}, spec=intel),
         Workload("cache", about(5), {"cpu": "250m", "memory": "3Gi"}, spec=intel),
         Workload(STUBBORN, STUBBORN_PODS, {"cpu": "700m", "memory": "1Gi"}, spec=arm),
     ]
+
+
+def after_peak(load: Iterable[Workload]) -> dict[str, int]:
+    """Return how many pods of each workload are left in the evening: the batch is done, and few people come."""
+    return {one.name: _in_the_evening(one) for one in load}
+
+
+def _in_the_evening(workload: Workload) -> int:
+    if workload.name == _BATCH:
+        return 0
+    return workload.replicas if workload.name in (_DATABASE, STUBBORN) else -(-workload.replicas // 3)
 
 
 def too_large() -> Workload:

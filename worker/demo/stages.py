@@ -12,6 +12,7 @@ from simulator.scheduling.workloads import Workload
 from simulator.view import View
 from simulator.world import World
 from worker.demo.comparison import LABEL, BoughtMachines, Comparison, comparison_table
+from worker.demo.consolidation import Consolidation
 from worker.demo.person import Person
 from worker.demo.scale_down import Shrink
 from worker.demo.scale_up import Growth
@@ -48,6 +49,7 @@ class Performance:
         self._watch = watch
         self._screen = screen
         self._growth = Growth(world, watch, screen)
+        self._consolidation = Consolidation(world, watch, person, screen)
         self._shrink = Shrink(world, watch, person, screen)
 
     async def run(self, programme: Programme) -> None:
@@ -65,6 +67,7 @@ class Performance:
         screen.stage("What others' rules buy for the same pods")
         screen.table(comparison_table(bought, programme.comparison))
         screen.remark(LABEL)
+        savings = await self._consolidation.pods_are_moved(programme.load, peak)
         cooling = await shrink.load_leaves()
         taken = await shrink.demand_returns(cooling)
         cancelled = await shrink.person_cancels(taken)
@@ -75,6 +78,7 @@ class Performance:
         for text in (
             f"{count} pods placed, each on the machine planned for it, although {programme.sold_out} was sold out",
             f"{len(self._watch.machines)} machines bought, {gone} removed; the provider has exactly the 2 that stay",
+            *(f"{name} went when its pods had moved: {saving}" for name, saving in savings.items()),
             f"{taken} stays: its scale-down was cancelled by the pods that came back",
             f"{cancelled} stays: its scale-down was cancelled by a person",
             f"{', '.join(parked)} refused to die, was parked, and is gone after a replay",

@@ -7,6 +7,7 @@ from typing import Final
 
 from activities.ports.cluster import EVENTS, Object, WatchEvent
 from activities.ports.provider import Server
+from planner.consolidation.terms import CONSOLIDATED
 from planner.lifecycle.kinds import KINDS
 from simulator.apiserver.changes import follow
 from simulator.view import View, look
@@ -25,6 +26,7 @@ _SIGNS: Final = {
     "OfferingUnavailable": ("✗", "red"),
     "Ready": ("✓", "green"),
     "CoolOff": ("~", "yellow"),
+    CONSOLIDATED: ("~", "yellow"),
     "Cancelled": ("↩", "cyan"),
     "Deprovisioning": ("-", "yellow"),
     "DeleteFailed": ("✗", "red"),
