@@ -6,6 +6,7 @@ from decimal import Decimal
 from typing import Final
 
 from api.keys import ANNOTATION_MOVE_FAILED
+from planner.consolidation.forgone import forgone
 from planner.consolidation.policy import Consolidating
 from planner.displacement.renewals import Renewing
 from planner.model.plan import Placed, Plan, PlanResult, Reason, Snapshot, Unplaced
@@ -53,6 +54,17 @@ def plan(
     """
     with stages("read"):
         known = prepare(snapshot)
+    return plan_known(known, packer, stages, policies, triggers)
+
+
+def plan_known(
+    known: KnownState,
+    packer: Packer = pack,
+    stages: Stages = unwatched,
+    policies: Sequence[Policy] = POLICIES,
+    triggers: Sequence[Policy] = TRIGGERS,
+) -> Plan:
+    """Return the plan of a round whose snapshot is laid out by now."""
     decided = decide(known, packer, stages)
     with stages("decide"):
         renewing = Renewing(known, decided.assignment, decided.requests, packer, triggers)
@@ -71,6 +83,7 @@ def _plan_of(known: KnownState, decided: Decided, policies: Sequence[Policy]) ->
     buying = {request.pool for request in decided.requests}
     leaving = departures(snapshot, machines, wanted, policies, price_list(snapshot), buying=buying)
     requests = (*decided.requests, *leaving.requests)
+    potential = forgone(known, decided, leaving)
     reports = pool_reports(
         snapshot,
         machines,
@@ -86,6 +99,7 @@ def _plan_of(known: KnownState, decided: Decided, policies: Sequence[Policy]) ->
         budgets=leaving.budgets,
         invalid_budgets=leaving.invalid_budgets,
         failed_moves=_failed_moves(known),
+        potential=potential,
     )
     open_pools = {p.metadata.name: p for p in snapshot.pools if p.metadata.deletion_timestamp is None}
     before = {name: m.request.spec.reserved_for for name, m in machines.items() if m.request is not None}
@@ -107,6 +121,7 @@ def _plan_of(known: KnownState, decided: Decided, policies: Sequence[Policy]) ->
         template_hashes=leaving.template_hashes,
         idle_since=leaving.idle_since,
         pods_since=leaving.pods_since,
+        potential=potential,
         pools=reports,
         events=(
             *known.refused_placements.events,

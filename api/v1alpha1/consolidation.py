@@ -6,6 +6,7 @@ from typing import Annotated, Final
 from pydantic import Field
 
 from api.duration import PositiveDuration
+from api.meta import Timestamp
 from api.model import Model, Payload
 from api.quantity import Price
 from api.rules import Check, Text
@@ -57,3 +58,5 @@ class ConsolidationStatus(Payload):
     """Currency of that saving."""
     rested_at: Annotated[str | None, Field(max_length=16)] = None
     """Hash of the machines and pods that nothing could be saved with: until it changes, nobody looks again."""
+    looked_at: Timestamp | None = None
+    """When it was last looked at what the pool would save if it consolidated, in a pool that does not."""

@@ -272,7 +272,7 @@ class NodePoolStatus(Payload):
     refused_placements: Annotated[tuple[RefusedPlacement, ...], Field(max_length=MOST_PLACEMENTS)] = ()
     """Pods that the scheduler did not bind where a plan had room for them, each while that is remembered."""
     consolidation: ConsolidationStatus | None = None
-    """What consolidation came to, in a pool that consolidates."""
+    """What consolidation came to in a pool that consolidates; in others, when it was looked what it would come to."""
 
 
 @dataclass(frozen=True, slots=True)

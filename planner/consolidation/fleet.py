@@ -17,7 +17,6 @@ from planner.objects.kinds import Node, Pod
 from planner.policies.port import Candidate, MachineAction, PolicyView
 from planner.supply.machines import Machine, machine_price
 
-DRAIN: Final = "drain"
 _PRICED: Final = ("cpu", "memory")
 _AT_REST: Final = timedelta(days=1)
 """How long a machine is taken to have been quiet where nobody marks since when it is."""
@@ -155,7 +154,7 @@ def fleet_if(view: PolicyView, settings: Consolidation) -> Fleet:
         if pool is None or not pods or not _may_go(machine) or machine.name in view.refusals:
             continue
         price = machine_price(machine, machine.class_ref or pool.spec.template.class_ref, view.prices)
-        if price is not None and (pool.spec.scale_down.mode != DRAIN or pool.spec.scale_down.consolidate is None):
+        if price is not None and not pool.spec.scale_down.consolidates:
             priced.append(_Priced(machine, settings, price, pods, _AT_REST, may_go=True))
     currency, members = _members(priced)
     return Fleet(members=members, currency=currency, idle=idle_machines(view.candidates, view.refusals, view.machines))
@@ -164,7 +163,7 @@ def fleet_if(view: PolicyView, settings: Consolidation) -> Fleet:
 def settings_of(candidate: Candidate) -> Consolidation | None:
     """Return how the pool of a machine consolidates, None if it does not."""
     scale_down = candidate.pool.spec.scale_down
-    is_removable = candidate.action is MachineAction.REMOVE and scale_down.mode == DRAIN
+    is_removable = candidate.action is MachineAction.REMOVE and scale_down.consolidates
     return scale_down.consolidate if is_removable else None
 
 

@@ -17,6 +17,7 @@ from planner.consolidation.step import ConsolidationStep
 from planner.consolidation.terms import CONSOLIDATED
 from planner.displacement.displace import Displacer
 from planner.model.plan import Move, PlannedRequest, Reason
+from planner.model.saving import a_month
 from planner.packing.fallback.pack import pack
 from planner.packing.problem import Packer
 from planner.placement.decide import Decided
@@ -25,10 +26,7 @@ from planner.policies.departures import gone_already
 from planner.policies.port import Advice, MachineAction, PolicyView, Proposal
 from planner.supply.machine_kind import PoolKinds
 
-HOURS_OF_MONTH: Final = 730
-"""365 days of 24 hours, divided by twelve."""
 _OTHER_CURRENCY: Final = "OtherCurrency"
-_CENTS: Final = Decimal("0.01")
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,13 +126,12 @@ def _proposals(
 
 def sentence(step: ConsolidationStep, currency: str) -> str:
     """Return what a step saves, and which pods and machines it is about."""
-    month = (step.saving_per_hour * HOURS_OF_MONTH).quantize(_CENTS)
     machines = "this machine goes" if len(step.members) == 1 else f"{len(step.members)} machines go"
     new = [machine.kind.offering.server_type for machine in step.new]
     verb = "comes" if len(new) == 1 else "come"
     instead = f", {', '.join(f'{new.count(name)} x {name}' for name in sorted(set(new)))} {verb}" if new else ""
     pods = f"{step.moved} pod moves" if step.moved == 1 else f"{step.moved} pods move"
-    return f"Saves {month} {currency} a month: {machines}{instead}, {pods}"
+    return f"Saves {a_month(step.saving_per_hour, currency)}: {machines}{instead}, {pods}"
 
 
 def _statuses(view: PolicyView, status: ConsolidationStatus) -> dict[str, ConsolidationStatus]:

@@ -1,19 +1,18 @@
 """What consolidation would save in pools that do not consolidate: shown, and never acted on."""
 
-from collections import Counter
-from dataclasses import dataclass, field
-from decimal import Decimal
+from collections.abc import Iterable
 from typing import Final
 
 from api.v1alpha1.consolidation import Consolidation
 from planner.consolidation.fleet import fleet_if
 from planner.consolidation.policy import of_currency
 from planner.consolidation.search import Search
+from planner.consolidation.step import ConsolidationStep
 from planner.displacement.displace import Displacer
-from planner.model.plan import Snapshot
+from planner.model.saving import PoolPotential, Potential
 from planner.objects.local_volume import local_volumes
 from planner.packing.fallback.pack import pack
-from planner.placement.known_state import KnownState, prepare
+from planner.placement.known_state import KnownState
 from planner.policies.checks import first_refusal, safety_checks
 from planner.policies.departures import candidates
 from planner.policies.port import Candidate, MachineAction, PolicyView
@@ -26,39 +25,32 @@ _UNBOUNDED: Final = Consolidation(max_moved_pods=100_000)
 _ALL: Final = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Potential:
-    """What could be saved at least."""
-
-    saving_per_hour: Decimal = Decimal(0)
-    currency: str = ""
-    machines: int = 0
-    """That would go."""
-    moved: int = 0
-    """Pods that would move."""
-    pools: Counter[str] = field(default_factory=Counter)
-    """Machines that would go by pool."""
-
-
-def potential(snapshot: Snapshot) -> Potential:
+def potential(known: KnownState) -> Potential:
     """Return what the pools that do not consolidate could save if they did, by one look at all of their machines.
 
     Machines that something keeps from being emptied stay, whatever the mode of their pool.
     """
-    known = prepare(snapshot)
     view = _view(known)
     fleet = fleet_if(view, _UNBOUNDED)
     if not fleet.members:
         return Potential()
     displacer = Displacer(known, [member.machine.name for member in fleet.members], closed=fleet.idle)
     steps = Search(displacer, fleet, of_currency(known.pool_kinds, fleet.currency), pack, share=_ALL).best().steps
-    return Potential(
-        saving_per_hour=sum((step.saving_per_hour for step in steps), Decimal(0)),
-        currency=fleet.currency,
-        machines=sum(len(step.members) for step in steps),
-        moved=sum(step.moved for step in steps),
-        pools=Counter(member.machine.pool for step in steps for member in step.members),
-    )
+    return Potential(fleet.currency, _by_pool(steps))
+
+
+def _by_pool(steps: Iterable[ConsolidationStep]) -> dict[str, PoolPotential]:
+    pools: dict[str, PoolPotential] = {}
+    for step in steps:
+        price = sum(member.price for member in step.members)
+        for member in step.members:
+            before = pools.get(member.machine.pool, PoolPotential())
+            pools[member.machine.pool] = PoolPotential(
+                before.saving_per_hour + step.saving_per_hour * member.price / price,
+                before.machines + 1,
+                before.moved + len(member.pods),
+            )
+    return pools
 
 
 def _view(known: KnownState) -> PolicyView:

@@ -15,6 +15,7 @@ from api.v1alpha1.node_class_status import NodeClassStatus
 from api.v1alpha1.node_pool import ClassRef, NodePool, NodePoolStatus
 from api.v1alpha1.node_removal_request import NodeRemovalRequest
 from api.v1alpha1.node_request import NodeRequest, Seat
+from planner.model.saving import Potential
 from planner.objects.class_template import ClassTemplate
 from planner.objects.disruption_budget import DisruptionBudget
 from planner.objects.kinds import DaemonSet, Node, Pod
@@ -354,6 +355,8 @@ class Plan:
     """New value of the node annotation by node name, only where it changes; None removes it."""
     pods_since: Mapping[str, str] = field(default_factory=dict)
     """New value of the node annotation by node name, only where it changes."""
+    potential: Potential | None = None
+    """What pools would save that do not consolidate; None in a round that has not looked."""
     pools: tuple[PoolReport, ...] = ()
     events: tuple[PlannedEvent, ...] = ()
     problems: tuple[Problem, ...] = ()

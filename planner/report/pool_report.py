@@ -12,7 +12,9 @@ from api.v1alpha1.consolidation import ConsolidationStatus
 from api.v1alpha1.node_pool import NodePoolStatus, PoolCounts
 from api.v1alpha1.refused_placement import RefusedPlacement
 from planner.model.plan import BudgetState, DueMachines, PlannedRemoval, PlannedRequest, PoolReport, Reason, Snapshot
+from planner.model.saving import Potential
 from planner.objects.kinds import Pod
+from planner.report.saving import SAVING_FORGONE, looked, saving_forgone
 from planner.supply.limits import Limits
 from planner.supply.machine_kind import PoolKinds, with_refusals
 from planner.supply.machines import Machine, machine_price, price_list
@@ -50,6 +52,7 @@ _OVER: Final = {
     DRIFTED: "NotDrifted",
     TOO_OLD: "NotTooOld",
     MOVES_FAIL: "NoMovesFail",
+    SAVING_FORGONE: "NoSavingForgone",
 }
 """Reasons of these once they are over."""
 _TOLD: Final = 3
@@ -72,11 +75,13 @@ def pool_reports(
     invalid_budgets: Mapping[str, Reason] | None = None,
     failed_moves: Mapping[str, Reason] | None = None,
     due: Mapping[str, Sequence[DueMachines]] | None = None,
+    potential: Potential | None = None,
 ) -> tuple[PoolReport, ...]:
     """Return one report per pool; counts are as observed, the delta is the change by the plan.
 
     `dead_nodes`, `due`, `consolidation`, `invalid_budgets` and `failed_moves` say what there is to say of these, by
-    pool; `budgets` how many machines may go for each reason.
+    pool; `budgets` how many machines may go for each reason; `potential` what pools would save that do not consolidate,
+    None if this round has not looked.
     """
     open_nodes = {place.machine.name for place in places if place.rank is Rank.NODE}
     bought = Counter(request.pool for request in requests)
@@ -100,7 +105,7 @@ def pool_reports(
             price_per_hour=sum((price for price, _ in costs), Decimal(0)),
             currency=min({currency for _, currency in costs} | _currencies(kinds_of_pool), default=None),
             refused_placements=refused_placements.get(name, ()),
-            consolidation=(consolidation or {}).get(name, _looked_before(kinds_of_pool)),
+            consolidation=looked(kinds_of_pool.pool, (consolidation or {}).get(name), potential, snapshot.now),
             conditions=_with_occasional(
                 _conditions(kinds_of_pool, limits, snapshot.now),
                 {
@@ -109,6 +114,7 @@ def pool_reports(
                     MISFITS: _misfits(kinds_of_pool),
                     BUDGETS_INVALID: (invalid_budgets or {}).get(name),
                     MOVES_FAIL: (failed_moves or {}).get(name),
+                    SAVING_FORGONE: saving_forgone(kinds_of_pool.pool, costs, potential),
                     **{kind: triggered.get(kind) for kind in (FAILING_NODES, OVER_MAX, DRIFTED, TOO_OLD)},
                 },
                 snapshot.now,
@@ -126,12 +132,6 @@ def pool_reports(
             )
         )
     return tuple(reports)
-
-
-def _looked_before(kinds_of_pool: PoolKinds) -> ConsolidationStatus | None:
-    """Return what the last look came to, in a pool that still consolidates."""
-    pool = kinds_of_pool.pool
-    return None if pool.spec.scale_down.consolidate is None else pool.status.consolidation
 
 
 def _currencies(kinds_of_pool: PoolKinds) -> set[str]:

@@ -8,7 +8,8 @@ from activities.ports.cluster import Object
 from api.v1alpha1.node_pool import ClassRef, NodePool
 from planner.lifecycle.step import Step
 from planner.model.plan import Plan, Snapshot
-from planner.plan import plan
+from planner.placement.known_state import KnownState, prepare
+from planner.plan import plan_known
 from planner.supply.machines import Cost, Machine, PriceList, machine_price, machines_of, price_list, price_today
 from worker.solver.in_process import packer
 
@@ -32,6 +33,8 @@ class ClusterView:
     """A cluster at one moment."""
 
     snapshot: Snapshot
+    known: KnownState
+    """The snapshot, laid out for the plan."""
     plan: Plan
     """What a round would do; the back-offs of earlier rounds are not known to it."""
     machines: Mapping[str, Machine]
@@ -63,7 +66,9 @@ def cluster_view(
     snapshot: Snapshot, nodes: Mapping[str, Object], steps: Mapping[str, NextStep] = MappingProxyType({})
 ) -> ClusterView:
     """Return the snapshot with the plan for it; nothing is written. `nodes` are its Nodes by name."""
-    return ClusterView(snapshot, plan(snapshot, packer()), machines_of(snapshot), nodes, price_list(snapshot), steps)
+    known = prepare(snapshot)
+    made = plan_known(known, packer())
+    return ClusterView(snapshot, known, made, machines_of(snapshot), nodes, price_list(snapshot), steps)
 
 
 @dataclass(frozen=True, slots=True)

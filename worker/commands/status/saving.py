@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from decimal import Decimal
 
-from planner.consolidation.policy import HOURS_OF_MONTH
 from planner.consolidation.potential import potential
+from planner.model.saving import a_month
+from planner.report.saving import NEEDS
 from worker.commands.shared.cluster_view import ClusterView
 from worker.commands.shared.tables import count, names
 
@@ -15,16 +16,12 @@ def savings(view: ClusterView) -> Iterator[str]:
     # Each removal of a step tells the saving of all of it.
     by_step = {removal.step or removal.node: removal.saving_per_hour or Decimal(0) for removal in going}
     if going:
-        saved = _a_month(sum(by_step.values(), Decimal(0)), view.plan.currency)
+        saved = a_month(sum(by_step.values(), Decimal(0)), view.plan.currency)
         yield f"The next round begins to save {saved}: {names([removal.node for removal in going])}."
-    could = potential(view.snapshot)
+    could = view.plan.potential or potential(view.known)
     if could.saving_per_hour:
         yield (
-            f"Consolidation would save {_a_month(could.saving_per_hour, could.currency)}: "
+            f"Consolidation would save {a_month(could.saving_per_hour, could.currency)}: "
             f"{count(could.machines, 'machine')} of {names(sorted(could.pools))} would go, "
-            f"{count(could.moved, 'pod')} would move. It needs scaleDown.mode: drain and scaleDown.consolidate."
+            f"{count(could.moved, 'pod')} would move; {NEEDS}."
         )
-
-
-def _a_month(per_hour: Decimal, currency: str) -> str:
-    return f"{per_hour * HOURS_OF_MONTH:.2f} {currency} a month"

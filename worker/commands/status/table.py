@@ -12,6 +12,7 @@ from api.meta import shown_time
 from api.v1alpha1.node_pool import NodePool, NodePoolStatus
 from planner.model.plan import PoolReport
 from planner.report.pool_report import ROUNDS_FAILING
+from planner.report.saving import SAVING_FORGONE
 from planner.supply.machines import Machine
 from worker.commands.plan.table import print_unplaced
 from worker.commands.shared.cluster_view import ClusterView
@@ -135,6 +136,9 @@ def _max(pool: NodePool | None) -> str:
 
 def _not_fine(report: PoolReport) -> Iterable[str]:
     for condition in report.status.conditions:
+        if condition.type == SAVING_FORGONE:
+            # A line of its own tells what all pools together would save.
+            continue
         fine = (condition.status == "True") == (condition.type == "Ready")
         if not fine or (condition.type == "Ready" and condition.message):
             yield f"{condition.reason}: {condition.message}" if condition.message else condition.reason

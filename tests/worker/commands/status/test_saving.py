@@ -17,8 +17,8 @@ def test_what_a_pool_would_save_that_does_not_consolidate():
     # Four pods of half a core fit on one machine of two, so three go: 3 x 0.0066 an hour, 730 hours a month.
     (line,) = savings(sight(half_empty()))
     assert line == (
-        "Consolidation would save 14.45 EUR a month: 3 machines of default would go, 3 pods would move. "
-        "It needs scaleDown.mode: drain and scaleDown.consolidate."
+        "Consolidation would save 14.45 EUR a month: 3 machines of default would go, 3 pods would move; "
+        "it needs scaleDown.mode: drain and scaleDown.consolidate."
     )
 
 
