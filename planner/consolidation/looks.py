@@ -40,10 +40,18 @@ def has_open_demand(known: KnownState, assignment: Assignment, requests: Sequenc
     now = known.snapshot.now
     return (
         bool(requests or assignment.placed or assignment.cancels)
-        or any(machine.is_in_flight(now) for machine in known.machines.values())
-        or any(machine.is_reserved and _awaits_pods(machine.name, known.seating) for machine in known.machines.values())
-        or any(_is_emptied(machine, now) for machine in known.machines.values())
+        or are_machines_changing(known.machines.values(), known.seating, now)
         or any(_is_new(pod, now) for pod in known.snapshot.pods)
+    )
+
+
+def are_machines_changing(machines: Iterable[Machine], seating: Seating, now: datetime) -> bool:
+    """Return whether a machine is on its way, kept for pods that are, or being emptied without a plan for its pods."""
+    return any(
+        machine.is_in_flight(now)
+        or (machine.is_reserved and _awaits_pods(machine.name, seating))
+        or _is_emptied(machine, now)
+        for machine in machines
     )
 
 

@@ -12,6 +12,7 @@ from planner.policies.checks import kept_by_minimum, refusals, safety_checks
 from planner.policies.emptiness import read_idle_since
 from planner.policies.pace.billing import goes_at
 from planner.policies.pace.cancelled import held_until
+from planner.policies.pace.pace import BUDGET
 from planner.policies.port import Candidate, MachineAction
 from planner.policies.repair import have_ended_in_vain, read_spared_at
 from planner.policies.safety.evictions import EvictionSafety, eviction_checks
@@ -22,6 +23,8 @@ from worker.commands.shared.machine_state import awaited_pods, is_ours, own_pods
 from worker.commands.shared.next_steps import deadline, removal_commands, sentence, step_of
 from worker.commands.shared.tables import count, money, names
 from worker.commands.shared.times import since, until
+from worker.commands.why.budget import budget_state, when_it_opens
+from worker.commands.why.consolidation import why_not_moved
 from worker.commands.why.lifecycle import limits_of_drain, why_bought
 from worker.commands.why.replacement import why_replaced, why_replaces
 from worker.commands.why.wear import wear
@@ -97,11 +100,14 @@ def _leaving(machine: Machine, node: Node, view: ClusterView) -> Iterator[str]:
         return
     begun = next((removal for removal in view.plan.removals if removal.node == node.name), None)
     if begun is not None:
-        yield f"The next round begins its removal: {begun.why}; it goes at {until(begun.at, view.snapshot.now)}."
+        goes = until(begun.at, view.snapshot.now)
+        yield f"The next round begins its removal ({begun.reason}): {begun.why}; it goes at {goes}."
         return
     blocked = next((each for each in view.plan.blocked if each.node == node.name), None)
     if blocked is not None:
         yield f"It would go now ({blocked.trigger}), but {blocked.why}."
+        if blocked.reason == BUDGET:
+            yield from when_it_opens(budget_state(machine.pool, blocked.trigger, view), view)
         return
     held = held_until(node.annotations, view.snapshot.now)
     if held is not None:
@@ -111,7 +117,10 @@ def _leaving(machine: Machine, node: Node, view: ClusterView) -> Iterator[str]:
     reasons = list(_keeping(machine, view))
     if reasons:
         yield f"It is not removed: {'; '.join(reasons)}."
-        yield from _emptying(machine, view)
+        blockers = list(_emptying(machine, view))
+        yield from blockers
+        if len(reasons) == 1 and not blockers and own_pods(machine):
+            yield from why_not_moved(machine, node, view)
         return
     yield from _idle(machine, node, view)
 

@@ -124,7 +124,10 @@ def test_an_idle_node_before_and_after_its_time():
         "m-1", idle(3)
     )
     ripe = lines("m-1", idle(20))
-    assert "The next round begins its removal: Without pods since 2026-03-01T11:40:00Z; it goes at 12:01:00" in ripe
+    assert (
+        "The next round begins its removal (Empty): Without pods since 2026-03-01T11:40:00Z; it goes at 12:01:00"
+        in ripe
+    )
     kept = lines("m-1", idle(20, limits={"min": 1, "max": 5}))
     assert "kept by a minimum: pool default keeps 1 machines, 0 of type cx22." in kept
 

@@ -24,7 +24,8 @@ def test_a_node_that_the_budgets_of_its_pool_hold_back():
     idle = node("m-1", annotations={"growth.dev/idle-since": before(minutes=20)})
     text = lines("m-1", scene(nodes=[idle], pools=[node_pool(scaleDown={"budgets": closed})]))
     assert text.endswith(
-        "It would go now (Empty), but the budget of pool default for Empty, 0 on Sun UTC, lets none go now."
+        "It would go now (Empty), but the budget of pool default for Empty, 0 on Sun UTC, lets none go now.\n"
+        "The budget opens at 2026-03-02 00:00:00 (in 12h)."
     )
 
 

@@ -80,8 +80,8 @@ def test_a_node_that_is_drained(owner, status, awaited):
             {"repair": {}},
             60,
             (
-                "The next round begins its removal: Not Ready since 2026-03-01T11:00:00Z, and no pod on it can end; "
-                "it goes at 12:01:00 (in 1m)."
+                "The next round begins its removal (Dead): Not Ready since 2026-03-01T11:00:00Z, and no pod on it can "
+                "end; it goes at 12:01:00 (in 1m)."
             ),
         ),
         (
@@ -240,5 +240,6 @@ def test_a_machine_that_is_to_go_now():
     ]
     (empty,) = lines_about(NODE, "m-1", sight(scene(node("m-1", taints=taints), pools=pools)))[-1:]
     assert empty.startswith(
-        "The next round begins its removal: Without pods, and its Node bears the taint growth.dev/remove-now; it goes"
+        "The next round begins its removal (RemoveNow): Without pods, and its Node bears the taint "
+        "growth.dev/remove-now; it goes"
     )

@@ -55,7 +55,7 @@ def test_what_keeps_it():
 def test_one_that_goes_in_the_next_round():
     lines = told(with_pods(aged("n", annotations=OLD_HASH)))
     assert any(
-        line.startswith("The next round begins its removal: Its class or the pool's template has changed")
+        line.startswith("The next round begins its removal (Drift): Its class or the pool's template has changed")
         for line in lines
     )
 
