@@ -6,7 +6,7 @@ Source: Karpenter, "NodePool Disruption Budgets".
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -18,8 +18,9 @@ from api.v1alpha1.removal_budget import BUDGET_REASONS, EVICTING_REASONS, Budget
 from planner.lifecycle.removal import FOUND_DEAD
 from planner.lifecycle.step import shortened
 from planner.model.plan import BudgetState, Reason
+from planner.policies.pace.never_open import never_open
 from planner.policies.pace.time_zones import time_zone
-from planner.policies.pace.windows import is_open, next_change
+from planner.policies.pace.windows import changes, is_open, next_change
 from planner.supply.machines import Machine
 
 REPAIR: Final = "Repair"
@@ -27,7 +28,6 @@ UNKNOWN_TIME_ZONE: Final = "UnknownTimeZone"
 """Reason of the condition on a pool whose budget is read without its zone."""
 USUAL: Final = RemovalBudget(nodes="10%", reasons=EVICTING_REASONS)
 """What holds where no budget is open for a reason."""
-_CHANGES_LOOKED_AT: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +68,7 @@ class PoolBudgets:
     """The budgets of a pool in a round. Counts up with each machine that goes, so policies share it."""
 
     def __init__(self, pool: NodePool, machines: Iterable[Machine], now: datetime) -> None:
+        self._pool = pool
         self._now = now
         self._budgets = pool.spec.scale_down.budgets or ()
         self._open = tuple(budget for budget in self._budgets if is_open(budget, now))
@@ -105,14 +106,14 @@ class PoolBudgets:
         return min((change for change in changes if change is not None), default=None)
 
     def fault(self) -> Reason | None:
-        """Return which time zones of budgets do not exist, None if all do."""
+        """Return which time zones of budgets do not exist, or for what they never open, None if all is well."""
         unknown = [
             f"scaleDown.budgets[{i}].timezone: {budget.timezone}"
             for i, budget in enumerate(self._budgets)
             if budget.timezone is not None and time_zone(budget.timezone) is None
         ]
         if not unknown:
-            return None
+            return never_open(self._pool.spec, self._now)
         verb = "is no time zone" if len(unknown) == 1 else "are no time zones"
         why = f"{', '.join(unknown)} {verb} of the IANA database: until it is set right, such a budget is always open"
         return Reason(UNKNOWN_TIME_ZONE, shortened(why))
@@ -136,7 +137,7 @@ class PoolBudgets:
 
     def _opening(self, covering: Sequence[RemovalBudget]) -> datetime | None:
         """Return when these budgets, which let none go, next let one go, None if that is not known."""
-        for moment in _changes(covering, self._now):
+        for moment in changes(covering, self._now):
             holding = [budget for budget in covering if is_open(budget, moment)]
             if all(budget.allowed(self._size) for budget in holding or [USUAL]):
                 return moment
@@ -154,18 +155,3 @@ class PoolBudgets:
 
     def _used(self, reasons: Iterable[str], more: Mapping[str, int]) -> int:
         return sum(self._going[reason] + more.get(reason, 0) for reason in reasons)
-
-
-def _changes(budgets: Sequence[RemovalBudget], now: datetime) -> Iterator[datetime]:
-    """Yield the next times at which one of the budgets opens or closes, in their order."""
-    upcoming = {i: change for i, budget in enumerate(budgets) if (change := next_change(budget, now)) is not None}
-    for _ in range(_CHANGES_LOOKED_AT):
-        if not upcoming:
-            return
-        moment = min(upcoming.values())
-        yield moment
-        for i in [i for i, change in upcoming.items() if change == moment]:
-            after = next_change(budgets[i], moment)
-            del upcoming[i]
-            if after is not None:
-                upcoming[i] = after

@@ -5,7 +5,7 @@ hour that summer time leaves out does not open on that day, and one in the hour 
 Source: RFC 8536 (zones); PEP 495 (`fold`).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from functools import lru_cache
 from typing import Final
@@ -16,6 +16,8 @@ from planner.policies.pace.time_zones import time_zone
 _DAY: Final = timedelta(days=1)
 _LOOKED_AHEAD: Final = (2, 16)
 """Days: most windows open or close within the first, and one that a change of clocks swallows opens a week later."""
+CHANGES_LOOKED_AT: Final = 200
+"""Of several budgets together."""
 _TO_THE_SECOND: Final = timedelta(seconds=1)
 
 
@@ -49,6 +51,21 @@ def next_change(budget: RemovalBudget, now: datetime) -> datetime | None:
         if change is not None:
             return change
     return None
+
+
+def changes(budgets: Sequence[RemovalBudget], now: datetime) -> Iterator[datetime]:
+    """Yield the next times at which one of the budgets opens or closes, in their order, so many at most."""
+    upcoming = {i: change for i, budget in enumerate(budgets) if (change := next_change(budget, now)) is not None}
+    for _ in range(CHANGES_LOOKED_AT):
+        if not upcoming:
+            return
+        moment = min(upcoming.values())
+        yield moment
+        for i in [i for i, change in upcoming.items() if change == moment]:
+            after = next_change(budgets[i], moment)
+            del upcoming[i]
+            if after is not None:
+                upcoming[i] = after
 
 
 def _turns(budget: RemovalBudget, day: date, zone: tzinfo) -> Iterator[datetime]:
