@@ -9,7 +9,7 @@ from api.keys import ANNOTATION_MOVE_FAILED
 from planner.consolidation.forgone import forgone
 from planner.consolidation.policy import Consolidating
 from planner.displacement.renewals import Renewing
-from planner.model.plan import Placed, Plan, PlanResult, Reason, Snapshot, Unplaced
+from planner.model.plan import Placed, Plan, PlanResult, Reason, RemovalCancel, Snapshot, Unplaced
 from planner.model.stages import Stages, unwatched
 from planner.objects.kinds import Pod
 from planner.packing.assign import placed_on, reservations
@@ -33,6 +33,7 @@ from planner.report.events import events
 from planner.report.pool_report import pool_reports
 from planner.supply.machine_kind import PoolKinds
 from planner.supply.machines import price_list
+from planner.supply.replacement.lost_room import lost_room
 from planner.supply.replacement.moving import taking_pods
 
 POLICIES: Final[tuple[Policy, ...]] = (RemoveNow(), DeadNodes(), Emptiness(), UnneededRequests())
@@ -114,7 +115,7 @@ def _plan_of(known: KnownState, decided: Decided, policies: Sequence[Policy]) ->
         # Requests are cancelled before seats are written: there is no object any more to write these on.
         reservations={name: seats for name, seats in changed.items() if name not in leaving.cancelled},
         removals=leaving.removals,
-        removal_cancels=(*assignment.cancels, *known.cut_off),
+        removal_cancels=_cancels(known, decided),
         cancelled=leaving.cancelled,
         kept_machines=leaving.kept_machines,
         blocked=leaving.blocked,
@@ -143,6 +144,14 @@ def _plan_of(known: KnownState, decided: Decided, policies: Sequence[Policy]) ->
         optimal=decided.cost.is_optimal and not leaving.requests,
         currency=_currency(known.pool_kinds),
     )
+
+
+def _cancels(known: KnownState, decided: Decided) -> tuple[RemovalCancel, ...]:
+    """Return the removals to take back: pods want their machines, their steps are not whole, or room is gone."""
+    cancels = (*decided.assignment.cancels, *known.cut_off)
+    if not known.seating.moving:
+        return cancels
+    return (*cancels, *lost_room(known.supply, known.machines, {cancel.removal for cancel in cancels}))
 
 
 def _failed_moves(known: KnownState) -> dict[str, Reason]:

@@ -60,13 +60,29 @@ def test_a_worker_that_dies_at_any_write_of_a_move_moves_all_or_goes_on(write):
     simulate(400 + write, story, objects=objects(**ROOMY))
 
 
+def test_no_pod_is_asked_to_leave_for_room_that_others_have_taken():
+    async def story(sim):
+        sources, target = await with_room(sim)
+        _, judge, _ = begin(sim, sources, by=None, moves=dict.fromkeys(sources, target))
+        await sim.until(lambda v: len(v.removals) == 2, "begun", within=15)
+        sim.world.workloads.add(Workload("late", 1, {"cpu": "2500m", "memory": "1Gi"}))
+        sim.world.wake()
+        end = await sim.until(
+            lambda v: len(v.pods) == 4 and not (v.removals or v.requests or v.pending()), "rest", within=200
+        )
+        assert (set(end.servers), judge.seen) == ({*sources, target}, [])
+        assert is_clean(end)
+
+    simulate(307, story, objects=objects(**ROOMY))
+
+
 def test_what_finds_no_room_comes_back_and_the_rest_of_the_step_stays():
     """The scheduler knows of no room that is meant for others."""
 
     async def story(sim):
         sources, target = await with_room(sim)
         replacing, _, _ = begin(sim, sources, by=None, moves=dict.fromkeys(sources, target))
-        await sim.until(lambda v: len(v.removals) == 2, "begun", within=15)
+        await sim.until(lambda v: "Draining" in map(v.removal_phase, sources), "one is emptied", within=30)
         before = len(purchases(sim))
         sim.world.workloads.add(Workload("late", 1, {"cpu": "2500m", "memory": "1Gi"}))
         sim.world.wake()
