@@ -28,7 +28,7 @@ def test_what_never_becomes_ready_moves_nobody(control_plane: ControlPlane, tmp_
         source, coming = moves.until_replacing("Consolidation")
         assert source == large
         assert len(coming) == 2
-        assert "growth.dev/scale-down" in moves.taints(large)
+        moves.until(lambda: moves.taints(large) == ["growth.dev/scale-down"], "it is closed meanwhile")
         moves.until(lambda: not moves.removals().keys() & {large}, "its removal has ended")
         moves.until(lambda: moves.view.servers() == {large} == moves.view.nodes().keys(), "what was bought is gone")
         moves.settle()
