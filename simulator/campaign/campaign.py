@@ -8,18 +8,19 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
-from simulator.campaign.clock_mutations import CLOCK_MUTATIONS
 from simulator.campaign.hetzner.mutations import HETZNER_MUTATIONS
 from simulator.campaign.history import play
-from simulator.campaign.mutations import MUTATIONS, Mutation, planted
-from simulator.campaign.plug_in_mutations import PLUG_IN_MUTATIONS
-from simulator.campaign.real_node_mutations import REAL_NODE_MUTATIONS
-from simulator.campaign.repair_mutations import REPAIR_MUTATIONS
-from simulator.campaign.slow_mutations import SLOW_MUTATIONS
-from simulator.campaign.tenant_mutations import TENANT_MUTATIONS
+from simulator.campaign.mutations.clocks import CLOCK_MUTATIONS
+from simulator.campaign.mutations.lifecycles import LIFECYCLE_MUTATIONS
+from simulator.campaign.mutations.planting import Mutation, planted
+from simulator.campaign.mutations.plug_ins import PLUG_IN_MUTATIONS
+from simulator.campaign.mutations.real_nodes import REAL_NODE_MUTATIONS
+from simulator.campaign.mutations.repairs import REPAIR_MUTATIONS
+from simulator.campaign.mutations.slow_starts import SLOW_MUTATIONS
+from simulator.campaign.mutations.tenants import TENANT_MUTATIONS
 
 ALL_MUTATIONS: Final = (
-    *MUTATIONS,
+    *LIFECYCLE_MUTATIONS,
     *REPAIR_MUTATIONS,
     *CLOCK_MUTATIONS,
     *SLOW_MUTATIONS,

@@ -2,7 +2,8 @@
 
 import pytest
 
-from simulator.campaign.mutations import MUTATIONS, planted
+from simulator.campaign.mutations.lifecycles import LIFECYCLE_MUTATIONS
+from simulator.campaign.mutations.planting import planted
 from simulator.catalogue import machine, node_class, node_pool
 from simulator.scheduling.workloads import Workload
 from simulator.simulation import NeverSeen, simulate
@@ -12,7 +13,9 @@ PODS = 6
 SMALL = machine("small", cpu=2, memory=4, price="0.010", boot_time="3s")
 TIMES = {"scaleDown": {"idleAfter": "30s", "softGrace": "10s"}}
 OBJECTS = (node_class([SMALL]), node_pool("default", [{"name": "small"}], limits={"max": 40}, **TIMES))
-SEATS = next(mutation for mutation in MUTATIONS if mutation.name == "reservations and machines in flight are ignored")
+SEATS = next(
+    mutation for mutation in LIFECYCLE_MUTATIONS if mutation.name == "reservations and machines in flight are ignored"
+)
 
 
 def bought(begins_when):

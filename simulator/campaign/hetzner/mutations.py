@@ -19,7 +19,7 @@ from activities.removals import look as removals_look
 from activities.removals import server as removals_server
 from activities.requests import failed_purchase
 from activities.requests import look as requests_look
-from simulator.campaign.mutations import Change, Mutation
+from simulator.campaign.mutations.planting import Change, Mutation
 
 
 def _repeated_under_another_name() -> list[Change]:

@@ -8,7 +8,7 @@ import pytest
 from activities.round import fence
 from planner.lifecycle import removal
 from simulator.campaign.campaign import ALL_MUTATIONS, catch, judge
-from simulator.campaign.mutations import planted
+from simulator.campaign.mutations.planting import planted
 
 QUICKEST = min(ALL_MUTATIONS, key=lambda mutation: mutation.within)
 

@@ -8,7 +8,7 @@ import pytest
 from simulator.campaign.actors.real_nodes import KNOWN_SECONDS
 from simulator.campaign.campaign import catch
 from simulator.campaign.history import play
-from simulator.campaign.real_node_mutations import REAL_NODE_MUTATIONS
+from simulator.campaign.mutations.real_nodes import REAL_NODE_MUTATIONS
 
 BARRED, ALLOWED = 21, 88
 """Seeds of histories in which more machines are wanted while the Node is there."""

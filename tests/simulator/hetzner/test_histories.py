@@ -15,7 +15,7 @@ from simulator.campaign.hetzner.mutations import HETZNER_MUTATIONS
 from simulator.campaign.hetzner.provider_side import HetznerSide
 from simulator.campaign.hetzner.setup import class_objects
 from simulator.campaign.history import play
-from simulator.campaign.mutations import planted
+from simulator.campaign.mutations.planting import planted
 from simulator.clock import VirtualClock
 from simulator.hetzner.project.state import Durations
 from simulator.hetzner.world import TOKEN, HetznerWorld, Terms

@@ -3,7 +3,7 @@
 from typing import Final
 
 from activities.ports.simulated_kinds import SimulatedKinds
-from simulator.campaign.mutations import Change, Mutation
+from simulator.campaign.mutations.planting import Change, Mutation
 
 
 def _real_nodes_ignored() -> list[Change]:

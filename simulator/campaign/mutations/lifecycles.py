@@ -1,8 +1,7 @@
-"""Faults planted in the code, to show that histories find such faults: each is a change that a person might make."""
+"""Faults planted in rounds and in the lifecycles of machines: `simulator.campaign.mutations.planting`."""
 
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Final
 
@@ -25,34 +24,8 @@ from planner.lifecycle.seen import RemovalObservation
 from planner.placement import known_state
 from planner.supply import machines, seats
 from planner.supply import places as supply
-from simulator.campaign import planted_data
-
-Change = tuple[Any, str, Any]
-"""A module or class, the name of what is replaced in it, and what takes its place."""
-
-
-@dataclass(frozen=True, slots=True)
-class Mutation:
-    """One planted fault."""
-
-    name: str
-    changes: Callable[[], list[Change]]
-    within: int = 10
-    """Seeds among which at least one finds it."""
-    first: int = 0
-    """How many seeds are passed over before those: of what takes a rare history, near the one that finds it."""
-    provider: str = "kwok"
-    """That these histories are played with."""
-
-
-@contextmanager
-def planted(mutation: Mutation) -> Iterator[None]:
-    """Let the code be wrong for the block."""
-    with ExitStack() as stack:
-        for owner, name, value in mutation.changes():
-            stack.callback(setattr, owner, name, getattr(owner, name))
-            setattr(owner, name, value)
-        yield
+from simulator.campaign.mutations import local_data
+from simulator.campaign.mutations.planting import Change, Mutation
 
 
 async def _nothing(*_args: Any, **_more: Any) -> None:
@@ -337,7 +310,7 @@ def _unmarked_is_ours() -> list[Change]:
     return [(ClusterIdentity, "owner", owner)]
 
 
-MUTATIONS: Final = (
+LIFECYCLE_MUTATIONS: Final = (
     Mutation("absence is believed at once", _absence_believed_at_once, first=60, within=200),
     Mutation("emptiness is not proved", _emptiness_not_proved),
     Mutation("the taint gets no time to settle", _taint_does_not_settle, first=190, within=30),
@@ -366,8 +339,8 @@ MUTATIONS: Final = (
     ),
     Mutation("an eviction is taken for the end of its pod", _drained_before_empty, first=45, within=60),
     Mutation("a server goes with its volumes attached", _volumes_not_awaited),
-    Mutation("removals look for no local volumes", planted_data.not_looked_at, first=38, within=12),
-    Mutation("data goes with machines that a person removes", planted_data.kept_in_rounds_alone, first=40, within=40),
+    Mutation("removals look for no local volumes", local_data.not_looked_at, first=38, within=12),
+    Mutation("data goes with machines that a person removes", local_data.kept_in_rounds_alone, first=40, within=40),
     Mutation("load balancers get no time to let a machine go", _load_balancers_not_awaited),
     Mutation(
         "a drain that is taken back leaves the machine off load balancers",

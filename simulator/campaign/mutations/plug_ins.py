@@ -4,7 +4,7 @@ from typing import Final
 
 from planner.packing import assemble
 from planner.supply.lost_places import LostPlaces
-from simulator.campaign.mutations import Change, Mutation
+from simulator.campaign.mutations.planting import Change, Mutation
 
 
 def _refused_type_bought_again() -> list[Change]:

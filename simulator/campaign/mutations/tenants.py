@@ -4,7 +4,7 @@ from typing import Final
 
 from activities.round import observe
 from planner.placement import known_state
-from simulator.campaign.mutations import Change, Mutation
+from simulator.campaign.mutations.planting import Change, Mutation
 
 
 def _taken_room_is_not_counted() -> list[Change]:

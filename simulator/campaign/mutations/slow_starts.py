@@ -1,10 +1,10 @@
-"""Faults planted in what waits for machines that start slowly: `simulator.campaign.mutations`."""
+"""Faults planted in what waits for machines that start slowly: `simulator.campaign.mutations.planting`."""
 
 from typing import Any, Final
 
 from activities.requests import look as requests_look
 from planner.supply import startup
-from simulator.campaign.mutations import Change, Mutation
+from simulator.campaign.mutations.planting import Change, Mutation
 
 
 def _taints_of_a_start_unknown() -> list[Change]:

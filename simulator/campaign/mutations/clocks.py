@@ -5,7 +5,7 @@ from typing import Any, Final
 from activities.removals import look as removals_look
 from activities.requests import look as requests_look
 from planner.policies import emptiness
-from simulator.campaign.mutations import Change, Mutation
+from simulator.campaign.mutations.planting import Change, Mutation
 
 
 def _times_to_come_believed() -> list[Change]:

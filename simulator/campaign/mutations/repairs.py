@@ -1,10 +1,10 @@
-"""Faults planted in the repair of machines whose kubelet has died: `simulator.campaign.mutations`."""
+"""Faults planted in the repair of machines whose kubelet has died: `simulator.campaign.mutations.planting`."""
 
 from typing import Final
 
 from activities.removals import dead_node
 from planner.policies import repair
-from simulator.campaign.mutations import Change, Mutation
+from simulator.campaign.mutations.planting import Change, Mutation
 
 
 def _all_dead_at_once() -> list[Change]:
