@@ -16,6 +16,7 @@ from simulator.campaign.hetzner import setup as hetzner_scenario
 from simulator.campaign.hetzner.cloud_faults import HetznerWeather
 from simulator.campaign.judging.recorder import ON_TRIAL
 from simulator.campaign.packers import packers_of
+from simulator.campaign.policies import with_policies
 from simulator.campaign.scenario import Scenario, Unsettled
 from simulator.campaign.setup import Setup
 from simulator.simulation import Simulation, simulate
@@ -66,13 +67,14 @@ def play(seed: int, provider: str = "kwok") -> HistoryResult:
     deaths = _deaths(seed, drawn) if provider == "kwok" else None
     if provider == "kwok":
         drawn = with_slow_starts(drawn, Random(f"starts of {seed}"))  # noqa: S311 - as above
+        drawn = with_policies(drawn, Random(f"policies of {seed}"))  # noqa: S311 - as above
     packers = packers_of(seed)
     scenarios: list[Scenario] = []
     wrong: list[str] = []
 
     async def story(sim: Simulation) -> None:
         weather = kind.weather(sim, random)
-        whose = ("volumes", "tenants", "standstills")
+        whose = ("volumes", "tenants", "standstills", "maintainers")
         streams = {name: Random(f"{name} of {seed}") for name in whose}  # noqa: S311 - as above
         history = Scenario(sim, drawn, weather, random, **streams, deaths=deaths)
         scenarios.append(history)
@@ -102,16 +104,7 @@ def play(seed: int, provider: str = "kwok") -> HistoryResult:
     (history,) = scenarios
     counts = _counts(history)
     wrong += [
-        *history.rules.violations,
-        *history.leaving.violations,
-        *history.repairs.violations,
-        *history.wholeness.violations,
-        *history.kept_seats.violations,
-        *history.agents.violations,
-        *history.bought_again.violations,
-        *history.rules.garbage(sim.log),
-        *history.cloud.wrong(),
-        *history.promptness.wrong(),
+        *history.judges.wrong(),
         *history.plug_ins.violations,
         *history.real_nodes.violations,
     ]

@@ -6,15 +6,15 @@ from contextlib import suppress
 from random import Random
 from typing import Final, Literal
 
-from activities.ports.cluster import NODE_POOLS, NODES
+from activities.ports.cluster import NODES
 from activities.ports.errors import NotFound
 from api.keys import LABEL_ABANDONED
-from simulator.apiserver.history import Change
 from simulator.campaign.actors.attachments import AttachDetachController
 from simulator.campaign.actors.cloud_faults import Weather
 from simulator.campaign.actors.deaths import Deaths
 from simulator.campaign.actors.drains import Deed, Drains
 from simulator.campaign.actors.local_volumes import LocalVolumeClaimants
+from simulator.campaign.actors.maintainers import Maintainers
 from simulator.campaign.actors.operators import Operators
 from simulator.campaign.actors.plug_ins import PlugIns
 from simulator.campaign.actors.real_nodes import RealNodes
@@ -22,16 +22,9 @@ from simulator.campaign.actors.slow_starts import Standstills
 from simulator.campaign.actors.tenants import Tenants, draw_tenants
 from simulator.campaign.actors.users import People
 from simulator.campaign.actors.workers import Workers
-from simulator.campaign.judging.agents import Agents
-from simulator.campaign.judging.bought_again import BoughtAgain
 from simulator.campaign.judging.end_state import End
-from simulator.campaign.judging.invariants import Rules
-from simulator.campaign.judging.kept_seats import KeptSeats
-from simulator.campaign.judging.pod_departures import Leaving
-from simulator.campaign.judging.promptness import Promptness
+from simulator.campaign.judging.judges import Judges
 from simulator.campaign.judging.recorder import Witness, labels_of
-from simulator.campaign.judging.repairs import Repairs
-from simulator.campaign.judging.wholeness import Wholeness
 from simulator.campaign.setup import Setup
 from simulator.simulation import Simulation
 
@@ -69,6 +62,7 @@ class Scenario:
         tenants: decides on tenants, as well.
         deaths: decides whose kubelet dies; without it, none does.
         standstills: decides when the scheduler or the API server stands still, as well.
+        maintainers: decides on what makes machines with pods go, as well.
     """
 
     def __init__(
@@ -81,6 +75,7 @@ class Scenario:
         volumes: Random,
         tenants: Random,
         standstills: Random,
+        maintainers: Random,
         deaths: Random | None = None,
     ) -> None:
         self._sim = sim
@@ -91,23 +86,10 @@ class Scenario:
         self.cloud = weather.cloud
         self.cloud.is_reliable = not scenario.losses and not scenario.stalls
         self.witness = Witness(sim.seconds)
-        self.repairs = Repairs(
-            sim.world.cluster,
-            self.witness,
-            tell=lambda what: sim.tell("rules", what),
-            now=sim.now,
-            may_leap=lambda: any(incarnation.ahead for incarnation in sim.alive),
-            is_prompt=not scenario.losses and not scenario.stalls,
-        )
+        tenancy = draw_tenants(tenants, scenario)
+        self._tenants = Tenants(sim, tenancy, tenants)
+        self.judges = Judges(sim, scenario, self.witness, self.cloud, are_told=not tenancy.admitted)
         self._deaths = None if deaths is None else Deaths(sim, witness=self.witness, random=deaths)
-        self.rules = Rules(
-            self.witness,
-            self.cloud,
-            tell=lambda what: sim.tell("rules", what),
-            now=sim.now,
-            may_leap=lambda: any(incarnation.ahead for incarnation in sim.alive),
-            may_go_with=self.repairs.may_go_with,
-        )
         self._operators = Operators(sim, witness=self.witness, scenario=scenario, random=random)
         self._people = People(
             sim,
@@ -119,20 +101,6 @@ class Scenario:
         )
         self._weather = weather
         self._workers = Workers(sim, scenario=scenario, random=random)
-        self.leaving = Leaving(
-            sim.world.cluster,
-            self.witness,
-            tell=lambda what: sim.tell("rules", what),
-            now=sim.now,
-            may_leap=lambda: any(incarnation.ahead for incarnation in sim.alive),
-            has_losses=bool(scenario.losses),
-        )
-        self.promptness = Promptness(
-            sim.seconds,
-            lambda: frozenset(incarnation.number for incarnation in sim.alive),
-            # A Node that is Ready may lack a device, and a scheduler that stands still answers nothing.
-            is_judged=not scenario.losses and not scenario.stalls and not scenario.has_slow_starts,
-        )
         self._drains = Drains(
             sim,
             witness=self.witness,
@@ -141,58 +109,33 @@ class Scenario:
             scenario=scenario,
             random=random,
         )
-        self.wholeness = Wholeness(
-            self.witness,
-            tell=lambda what: sim.tell("rules", what),
-            may_leap=lambda: any(incarnation.ahead for incarnation in sim.alive),
-        )
-        self.kept_seats = KeptSeats(
-            sim.world.cluster,
-            self.witness,
-            lambda: frozenset((incarnation.number, sim.world.api_back_at) for incarnation in sim.alive),
-            is_judged=not scenario.losses and not scenario.stalls,
-        )
-        tenancy = draw_tenants(tenants, scenario)
-        self._tenants = Tenants(sim, tenancy, tenants)
-        self.agents = Agents(
-            self.witness,
-            now=sim.now,
-            are_told=not tenancy.admitted,
-            bound_since=lambda: sim.world.binds_pods_since,
-        )
-        self.bought_again = BoughtAgain(
-            sim.world.cluster,
-            self.witness,
-            now=sim.now,
-            stopped=lambda: sim.world.stopped_since,
-            back=lambda: sim.world.back_from_long_outage_at,
-            may_leap=lambda: any(incarnation.ahead for incarnation in sim.alive),
-            behind=scenario.longest_behind,
+        self._maintainers = (
+            Maintainers(
+                sim,
+                witness=self.witness,
+                operators=self._operators,
+                scenario=scenario,
+                weather=weather,
+                random=maintainers,
+            )
+            if scenario.has_policies
+            else None
         )
         self._standstills = Standstills(sim, witness=self.witness, random=standstills)
         attachments = AttachDetachController(sim, witness=self.witness, random=volumes)
         self._local_volumes = LocalVolumeClaimants(sim, witness=self.witness, random=Random(volumes.random()))  # noqa: S311 - as all here
         observers = (
-            self.rules.note,
-            self.repairs.note,
-            self.leaving.note,
-            self.wholeness.note,
-            self.witness.note,
-            self.kept_seats.note,
-            self.agents.note,
-            self.bought_again.note,
+            *self.judges.notes,
             self._people.note,
             self._drains.note,
             attachments.note,
             self._local_volumes.note,
+            *(() if self._maintainers is None else (self._maintainers.note,)),
         )
-        sim.world.cluster.observe(self.promptness.note)
+        self.judges.begin()
         for observer in observers:
             sim.world.cluster.observe(observer)
             self.cloud.observe(observer)
-        for pool in sim.world.cluster.peek(NODE_POOLS):
-            for note in (self.witness.note, self.leaving.note):
-                note(NODE_POOLS, Change(0, "ADDED", pool, None))
         self._end = End(sim, self.witness, self.cloud)
         self.plug_ins = PlugIns(sim, witness=self.witness, scenario=scenario, unserved=self._end.unserved)
         self.real_nodes = RealNodes(sim, witness=self.witness, scenario=scenario, unserved=self._end.unserved)
@@ -201,7 +144,7 @@ class Scenario:
 
     def pod_ends(self, verb: Literal["evict", "delete"], namespace: str, name: str) -> None:
         """Judge a worker that lets a pod end, and perhaps kill it before it has written that."""
-        self.leaving.judge(verb, namespace, name)
+        self.judges.pod_ends(verb, namespace, name)
         self._drains.note_eviction()
 
     async def run(self) -> None:
@@ -221,6 +164,8 @@ class Scenario:
             self._workers.start()
         if self._deaths is not None:
             self._sim.spawn(self._deaths.run())
+        if self._maintainers is not None:
+            self._sim.spawn(self._maintainers.run())
         if self._random.random() < _TROUBLE_AT_FIRST:
             self._weather.trouble(is_first=True)
             await self._lose_patience()
@@ -235,18 +180,21 @@ class Scenario:
         await self.plug_ins.trouble()
         await self._until(self._at_rest, "every pod that can be is served", within=self._scenario.served_within_seconds)
         await self._drains.take_back()
-        if blocked := self._end.drains(self.leaving, with_blocked=True):
+        if blocked := self._end.drains(self.judges.leaving, with_blocked=True):
             self.witness.counts["drains blocked until people let them go"] += len(blocked)
             await self._until(
                 self._drained, "nothing blocks, and every drain has ended", within=self._scenario.served_within_seconds
             )
         if self._deaths is not None:
             await self._deaths.revive()
+        if self._maintainers is not None:
+            await self._maintainers.renew()
+            await self._until(self._moved, "what was begun has ended", within=self._scenario.served_within_seconds)
         is_ahead = self._clocks.random() < _AHEAD
         if is_ahead:
             # When nothing is bought any more: absence is believed after a minute by a worker's clock.
             self.witness.counts["clocks an hour ahead"] += 1
-            self.wholeness.has_clocks = False
+            self.judges.wholeness.has_clocks = False
             self._sim.spawn(self._workers.run_ahead(self._clocks))
         await self._unload()
         # Last of all, so that no history is another one for it; a clock that is ahead may still be when it buys.
@@ -322,16 +270,25 @@ class Scenario:
         await self._weather.calm()
         if self._deaths is not None:
             await self._deaths.calm()
+        if self._maintainers is not None:
+            await self._maintainers.calm()
         while not await self._operators.restore():  # noqa: ASYNC110 - a pool goes when a round lets it go, which tells nobody
             await asyncio.sleep(_LOOK_SECONDS)
         for incarnation in self._sim.alive:
             self._sim.tell("story", f"incarnation {incarnation.number} is alive")
 
     def _at_rest(self) -> list[str]:
-        return [*self._end.unserved(), *self._end.drains(self.leaving, with_blocked=False), *self.repairs.left()]
+        return [
+            *self._end.unserved(),
+            *self._end.drains(self.judges.leaving, with_blocked=False),
+            *self.judges.repairs.left(),
+        ]
 
     def _drained(self) -> list[str]:
-        return [*self._end.unserved(), *self._end.drains(self.leaving, with_blocked=True)]
+        return [*self._end.unserved(), *self._end.drains(self.judges.leaving, with_blocked=True)]
+
+    def _moved(self) -> list[str]:
+        return [*self._end.unserved(), *self.judges.departures.moving()]
 
     def _settled(self) -> list[str]:
         least = {name: pool["spec"]["limits"].get("min", 0) for name, pool in self._scenario.pools.items()}
@@ -342,8 +299,7 @@ class Scenario:
         right_since: float | None = None
         while True:
             await self._tidy()
-            self.kept_seats.look()
-            self.agents.look()
+            self.judges.look()
             problem = wrong()
             now = self._sim.seconds()
             if problem:

@@ -48,6 +48,8 @@ class Setup:
     stalls: float
     has_slow_starts: bool = field(default=False, kw_only=True)
     """Whether machines start slowly, and the scheduler or the API server stands still at times."""
+    has_policies: bool = field(default=False, kw_only=True)
+    """Whether rounds move pods, so that machines with pods go."""
     has_drains: bool
     """Whether people drain machines, and keep pods where they are."""
     types: tuple[str, str, str]

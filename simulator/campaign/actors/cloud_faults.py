@@ -65,6 +65,10 @@ class Weather(ABC):
         """Let servers of one type not boot or not join, for a while."""
 
     @abstractmethod
+    async def stop_starts(self, server_type: str, seconds: float) -> None:
+        """Let servers of this type not come for so long."""
+
+    @abstractmethod
     async def change_stock(self) -> None:
         """Let more or fewer servers of a type be had, or at another price."""
 
@@ -127,13 +131,17 @@ class KwokWeather(Weather):
 
         Those that still exist then boot and join; a Node that was not to be Ready stays so.
         """
-        fault: dict[str, Any] = {
-            "call": self._random.choice(["boot", "join", "ready"]),
-            "serverType": self._random.choice(["small", "medium", "big"]),
-        }
-        seconds = self._random.uniform(10, 80)
-        self._sim.tell("cloud", f"no {fault['call']} of {fault['serverType']} for {seconds:.0f} s")
-        await self._set_faults([fault])
+        call = self._random.choice(["boot", "join", "ready"])
+        server_type = self._random.choice(["small", "medium", "big"])
+        await self._stop(call, server_type, self._random.uniform(10, 80))
+
+    async def stop_starts(self, server_type: str, seconds: float) -> None:
+        """Let servers of the type not boot, not join or not turn Ready: `Weather.stop_starts`."""
+        await self._stop(self._random.choice(["boot", "join", "ready"]), server_type, seconds)
+
+    async def _stop(self, call: str, server_type: str, seconds: float) -> None:
+        self._sim.tell("cloud", f"no {call} of {server_type} for {seconds:.0f} s")
+        await self._set_faults([{"call": call, "serverType": server_type}])
         self._sim.spawn(self._mend_in(seconds))
 
     async def change_stock(self) -> None:

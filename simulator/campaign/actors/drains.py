@@ -9,11 +9,12 @@ from typing import Any, Final
 from activities.kube.json_patch import set_field
 from activities.ports.cluster import DISRUPTION_BUDGETS, NODE_POOLS, NODE_REMOVAL_REQUESTS, PODS, Object, Resource
 from activities.ports.errors import AlreadyExists, NotFound
-from api.keys import ANNOTATION_DO_NOT_REMOVE
+from api.keys import ANNOTATION_DO_NOT_REMOVE, ANNOTATION_SAFE_TO_EVICT
 from planner.lifecycle.step import Decision, DecisionKind
 from simulator.apiserver.history import Change
 from simulator.campaign.actors.operators import Operators
 from simulator.campaign.actors.workers import Workers
+from simulator.campaign.judging.pod_departures import keeps_disk
 from simulator.campaign.judging.recorder import Witness, is_ours, phase_of
 from simulator.campaign.setup import HARD_GRACES, Setup
 from simulator.simulation import Simulation
@@ -157,8 +158,11 @@ class Drains:
             metadata = pod["metadata"]
             if not metadata.get("ownerReferences"):
                 await self._delete(PODS, metadata["name"])
-            elif ANNOTATION_DO_NOT_REMOVE in (metadata.get("annotations") or {}):
+                continue
+            if ANNOTATION_DO_NOT_REMOVE in (metadata.get("annotations") or {}):
                 await self._annotate(metadata["name"], metadata["uid"], None)
+            if keeps_disk(pod):
+                await self._annotate(metadata["name"], metadata["uid"], "true", key=ANNOTATION_SAFE_TO_EVICT)
         for budget in list(self._cluster.peek(DISRUPTION_BUDGETS)):
             await self._delete(DISRUPTION_BUDGETS, budget["metadata"]["name"])
 
@@ -215,11 +219,11 @@ class Drains:
             await self._annotate(name, uid, "simulated person")
             self._later(lambda: self._annotate(name, uid, None))
 
-    async def _annotate(self, name: str, uid: str, value: str | None) -> None:
+    async def _annotate(self, name: str, uid: str, value: str | None, *, key: str = ANNOTATION_DO_NOT_REMOVE) -> None:
         with suppress(NotFound):
             pod = await self._cluster.get(PODS, name, namespace=_NAMESPACE)
             if pod["metadata"]["uid"] == uid:
-                change = set_field(pod, ("metadata", "annotations", ANNOTATION_DO_NOT_REMOVE), value)
+                change = set_field(pod, ("metadata", "annotations", key), value)
                 await self._cluster.patch(PODS, name, change, namespace=_NAMESPACE)
 
     async def _delete(self, resource: Resource, name: str) -> None:

@@ -88,6 +88,10 @@ class Operators:
             self._kept.add(name)
             await self._annotate(NODES, name, ANNOTATION_DO_NOT_REMOVE, _BLAMED)
 
+    async def annotate_node(self, name: str, key: str, value: str | None) -> None:
+        """Set an annotation of a Node, or take it off."""
+        await self._annotate(NODES, name, key, value)
+
     async def forget_cancels(self) -> None:
         """Let machines go again whose removal somebody has cancelled: else each rests for an hour or more."""
         for node in self._cluster.peek(NODES):
@@ -103,6 +107,9 @@ class Operators:
         spec = pool["spec"]
         most = self._random.randint(2, 8)
         least = min(most, self._random.choice([0, 0, 1, 2]))
+        if spec.get("rotation", {}).get("onlyAtMin"):
+            # Without a minimum it would be refused.
+            least = max(1, least)
         cheapest, *others = self._scenario.types
         change = self._random.choice(
             [

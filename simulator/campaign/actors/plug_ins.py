@@ -68,8 +68,10 @@ class PlugIns:
         if not self._is_in or resource != NODE_REQUESTS or change.kind == "DELETED":
             return
         seats = change.now["spec"].get("reservedFor") or ()
-        # A pool that reserves nothing does not tell for whom it buys: few others wait for a machine then.
-        if not seats or any(seat["name"].startswith(f"{self._app}-") for seat in seats):
+        # A pool that reserves nothing does not tell for whom it buys: few others wait for a machine then, unless they
+        # are moved.
+        is_unsaid = not seats and not self._scenario.has_policies
+        if is_unsaid or any(seat["name"].startswith(f"{self._app}-") for seat in seats):
             self._bought += change.before is None
             was_ready = change.before is not None and phase_of(change.before) == "Ready"
             self._came += phase_of(change.now) == "Ready" and not was_ready

@@ -66,7 +66,10 @@ class HetznerWeather(Weather):
 
     async def stop_boots(self) -> None:
         """Let servers of one type not boot for a while: `Weather.stop_boots`."""
-        server_type, seconds = self._random.choice(TYPES), self._random.uniform(20, 150)
+        await self.stop_starts(self._random.choice(TYPES), self._random.uniform(20, 150))
+
+    async def stop_starts(self, server_type: str, seconds: float) -> None:
+        """Let servers of the type not boot: `Weather.stop_starts`."""
         self._sim.tell("cloud", f"no start of {server_type} for {seconds:.0f} s")
         slow = Fault("any", "slow_action", command="start_server", times=None, server_type=server_type, seconds=seconds)
         self._fake.faults.append(slow)

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Final
 
 from activities.ports.cluster import NODE_REQUESTS, NODES, PODS, Object, Resource
+from api.keys import TAINT_REMOVE_NOW
 from planner.lifecycle.json_predicates import is_ready
 from simulator.apiserver.history import Change
 from simulator.campaign.judging.recorder import Witness, is_daemon
@@ -67,6 +68,11 @@ class Agents:
             self._note_reservation(name, change)
         elif resource == NODES and change.before is not None and is_ready(change.before) and not is_ready(change.now):
             # Its kubelet died: its reservation may end before it has its agent, which pods that wait then outrun.
+            self._had_one.add(change.now["metadata"]["name"])
+        elif resource == NODES and any(
+            taint["key"] == TAINT_REMOVE_NOW for taint in change.now["spec"].get("taints") or ()
+        ):
+            # It keeps an agent off, too.
             self._had_one.add(change.now["metadata"]["name"])
         elif resource == PODS and is_daemon(change.now):
             self._note_agent(change)

@@ -7,7 +7,7 @@ from activities.ports.cluster import DISRUPTION_BUDGETS, NODE_POOLS, NODES, PODS
 from activities.ports.errors import BudgetExhausted
 from api.keys import LABEL_ABANDONED, LABEL_EXCLUDED, TAINT_RESERVED, TAINT_SCALE_DOWN, TAINT_UNREGISTERED
 from simulator.apiserver.disruption_budgets import check_budgets
-from simulator.campaign.judging.pod_departures import Leaving, must_stay
+from simulator.campaign.judging.pod_departures import Leaving, keeps_disk, must_stay
 from simulator.campaign.judging.provider_side import Side
 from simulator.campaign.judging.recorder import Witness, is_daemon, is_ours, labels_of, phase_of, pool_asked_for
 from simulator.scheduling.fit import FitHost, misfit
@@ -100,7 +100,7 @@ class End:
         budgets = self._sim.world.cluster.peek(DISRUPTION_BUDGETS)
         for pod in pods:
             if pod["spec"].get("nodeName") == node:
-                if must_stay(pod):
+                if must_stay(pod) or keeps_disk(pod):
                     return True
                 try:
                     check_budgets(pod, budgets, pods)

@@ -176,7 +176,10 @@ class Rules:
         goes_on = phase_of(before) == "Pending" and phase_of(now) in ("Draining", "Deprovisioning")
         is_wanted_back = "cancel" in before.get("status", {}) or "deletionTimestamp" in before["metadata"]
         name, ends_at = before["metadata"]["name"], before.get("status", {}).get("scaleDownAt")
-        is_chosen = name in self._witness.nodes and name not in self._witness.requests and not self._may_leap()
+        # One whose pods move waits for the machines that take them, and no longer.
+        is_move = bool(before["spec"].get("replacedBy") or before["spec"].get("moves"))
+        has_time = name in self._witness.nodes and name not in self._witness.requests and not is_move
+        is_chosen = has_time and not self._may_leap()
         if goes_on and ends_at and is_chosen and self._now() < datetime.fromisoformat(ends_at) - _CLOCKS_DIFFER:
             self._wrong(f"removal {name} is {phase_of(now)} before its cool-off has ended")
         if passes and is_wanted_back and not before["spec"].get("immediate"):

@@ -7,11 +7,16 @@ from typing import Final, Literal
 
 from activities.ports.cluster import NODE_POOLS, NODE_REMOVAL_REQUESTS, PODS, Object, Resource
 from api.duration import parse_duration
-from api.keys import ANNOTATION_DO_NOT_REMOVE, TAINT_SCALE_DOWN
+from api.keys import ANNOTATION_DO_NOT_REMOVE, ANNOTATION_SAFE_TO_EVICT, TAINT_SCALE_DOWN
+from api.v1alpha1.removal_budget import EVICTING_REASONS
 from simulator.apiserver.cluster import MemoryCluster
 from simulator.apiserver.history import Change
 from simulator.campaign.judging.recorder import Witness, phase_of
 
+_TIMES: Final = ("hardGrace", "terminationGracePeriod")
+_TIME_TO_END: Final = timedelta(seconds=30)
+"""Of a pod that says nothing of it, as none does here."""
+_Graces = tuple[timedelta | None, timedelta | None]
 _CLOCKS_DIFFER: Final = timedelta(seconds=1)
 _LONGEST_LEAP: Final = timedelta(seconds=18)
 _EDIT_SECONDS: Final = 45.0
@@ -56,8 +61,8 @@ class Leaving:
         """Since when it is on record that a removal is taken back, by uid."""
         self._ended: dict[str, float] = {}
         """When the last removal of a server ended."""
-        self._graces: dict[str, deque[tuple[float, timedelta | None]]] = {}
-        """By pool, its hardGrace and since when."""
+        self._graces: dict[str, deque[tuple[float, _Graces]]] = {}
+        """By pool, its times for a person's drain and for that of a round, and since when."""
         self.violations: list[str] = []
 
     def note(self, resource: Resource, change: Change) -> None:
@@ -98,16 +103,16 @@ class Leaving:
         if self.may_be_forced(removal):
             return
         if verb == "delete":
-            self._wrong(f"pod {name} on {node} is deleted before hardGrace, whatever its budgets say")
+            self._wrong(f"pod {name} on {node} is deleted before its time is over, whatever its budgets say")
         for other in pods.values():
             since = self._staying.get(other["metadata"]["uid"], now)
             if other["spec"].get("nodeName") == node and now - since > self._window:
                 self._wrong(
-                    f"pod {name} shall leave {node} before hardGrace, and {other['metadata']['name']} must stay"
+                    f"pod {name} shall leave {node} before its time is over, and {other['metadata']['name']} must stay"
                 )
 
     def may_be_forced(self, removal: Object) -> bool:
-        """Return whether hardGrace may be over by any worker's clock, as the pool is or was a moment ago."""
+        """Return whether the time for pods may be over by any worker's clock, as the pool is or was a moment ago."""
         began = removal.get("status", {}).get("drainStartedAt")
         if began is None:
             return False
@@ -115,11 +120,15 @@ class Leaving:
         known = self._graces.get(removal["spec"]["pool"], deque())
         since = self._witness.seconds() - _EDIT_SECONDS
         recent = [grace for i, (_, grace) in enumerate(known) if i + 1 == len(known) or known[i + 1][0] >= since]
-        return any(grace is not None and now >= datetime.fromisoformat(began) + grace for grace in recent)
+        is_of_round = removal["spec"]["reason"] in EVICTING_REASONS
+        times = [forced if is_of_round else hard for hard, forced in recent]
+        return any(time is not None and now >= datetime.fromisoformat(began) + time for time in times)
 
     def _note_pool(self, pool: Object, *, is_gone: bool) -> None:
-        text = None if is_gone else pool["spec"].get("scaleDown", {}).get("hardGrace")
-        grace = None if text is None else parse_duration(text)
+        down = {} if is_gone else pool["spec"].get("scaleDown", {})
+        hard, forced = (parse_duration(down[key]) if key in down else None for key in _TIMES)
+        # By the end of that time each pod has ended: it is deleted as long before as it has time to end.
+        grace = hard, None if forced is None else forced - _TIME_TO_END
         known = self._graces.setdefault(pool["metadata"]["name"], deque())
         if not known or known[-1][1] != grace:
             known.append((self._witness.seconds(), grace))
@@ -136,6 +145,13 @@ class Leaving:
     def _wrong(self, violation: str) -> None:
         self.violations.append(violation)
         self._tell(violation)
+
+
+def keeps_disk(pod: Object) -> bool:
+    """Return whether the pod writes to its Node's disk, and nobody says that it may leave all the same."""
+    annotations = pod["metadata"].get("annotations") or {}
+    has_disk = any("emptyDir" in volume for volume in pod["spec"].get("volumes") or ())
+    return has_disk and annotations.get(ANNOTATION_SAFE_TO_EVICT) != "true"
 
 
 def must_stay(pod: Object) -> bool:

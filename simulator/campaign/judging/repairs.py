@@ -1,6 +1,5 @@
 """How machines with dead Nodes must go: not before their time, few at once, and none while most Nodes are not Ready."""
 
-from collections import deque
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Final
@@ -10,6 +9,7 @@ from api.duration import parse_duration
 from api.keys import ANNOTATION_DO_NOT_REMOVE, LABEL_POOL, LABEL_REQUEST
 from simulator.apiserver.cluster import MemoryCluster
 from simulator.apiserver.history import Change
+from simulator.campaign.judging.pool_sizes import PoolSizes
 from simulator.campaign.judging.recorder import Witness, labels_of, phase_of
 from simulator.scheduling.conditions import condition_status
 from simulator.scheduling.kubelet import DEAD, kubelet_of
@@ -57,8 +57,7 @@ class Repairs:
         self._may_leap = may_leap
         self._most_since: float | None = None
         """Since when most Nodes are not Ready."""
-        self._joined: dict[str, deque[tuple[float, int]]] = {}
-        """By pool, how many Nodes it had from when on."""
+        self.sizes = PoolSizes(cluster, witness.seconds)
         self.violations: list[str] = []
 
     def note(self, resource: Resource, change: Change) -> None:
@@ -102,12 +101,7 @@ class Repairs:
         unready = sum(condition_status(node, "Ready") != "True" for node in nodes)
         is_most = unready > 1 and 2 * unready > len(nodes)
         self._most_since = (now if self._most_since is None else self._most_since) if is_most else None
-        sizes: dict[str, int] = dict.fromkeys(self._joined, 0)
-        for node in nodes:
-            pool = labels_of(node).get(LABEL_POOL, "")
-            sizes[pool] = sizes.get(pool, 0) + 1
-        for pool, size in sizes.items():
-            self._joined.setdefault(pool, deque(maxlen=200)).append((now, size))
+        self.sizes.note()
 
     def _ordered(self, removal: Object) -> None:
         """At most a fifth of the pool goes at once, or one."""
@@ -121,12 +115,7 @@ class Repairs:
             and "cancel" not in each.get("status", {})
             and "deletionTimestamp" not in each["metadata"]
         ]
-        since = self._witness.seconds() - _EDIT_SECONDS
-        known = self._joined.get(pool, deque())
-        size = max(
-            (number for i, (_, number) in enumerate(known) if i + 1 == len(known) or known[i + 1][0] >= since),
-            default=0,
-        )
+        size = self.sizes.most(pool, _EDIT_SECONDS)
         allowed = max(1, size * _SHARE_PERCENT // 100)
         self._witness.counts["removals of dead machines"] += 1
         if len(others) >= allowed:

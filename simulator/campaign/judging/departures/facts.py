@@ -1,0 +1,105 @@
+"""Since when something has been true without a break: rounds decide on what was true a while ago."""
+
+from collections import deque
+from collections.abc import Callable, Hashable, Iterator
+from datetime import datetime, timedelta
+from typing import Final
+
+from activities.ports.cluster import NODE_POOLS, Object, Resource
+from simulator.apiserver.history import Change
+from simulator.campaign.setup import Setup
+from simulator.simulation import Simulation
+
+_PROMPT_SECONDS: Final = 12.0
+"""A round may write for 10 s after it has taken the fence, and looks right after that."""
+_LATE_SECONDS: Final = 60.0
+"""The same where calls wait for their answers and watches stand still."""
+
+
+def window_of(scenario: Setup) -> float:
+    """Return how many seconds old what a round decides on may be when it writes."""
+    is_prompt = not scenario.losses and not scenario.stalls and not scenario.has_slow_starts
+    return _PROMPT_SECONDS if is_prompt else _LATE_SECONDS
+
+
+class Clocks:
+    """The true time, and what workers may take for it.
+
+    Args:
+        sim: the simulation.
+    """
+
+    def __init__(self, sim: Simulation) -> None:
+        self._sim = sim
+        self._ahead = {timedelta(seconds=1)}
+        """Also by those that are dead: a write of theirs may take effect late."""
+
+    def now(self) -> datetime:
+        """Return the true time."""
+        return self._sim.now()
+
+    def all_readings(self) -> set[datetime]:
+        """Return what clocks may show now, each at its latest."""
+        self._ahead |= {incarnation.ahead for incarnation in self._sim.alive}
+        return {self._sim.now() + ahead for ahead in self._ahead}
+
+    def latest(self) -> datetime:
+        """Return the latest of what clocks may show now."""
+        return max(self.all_readings())
+
+
+class Facts:
+    """Claims that come to be true and false.
+
+    Args:
+        seconds: the true time.
+        window: how long one must have been true to be known to each round that writes now.
+    """
+
+    def __init__(self, seconds: Callable[[], float], window: float) -> None:
+        self._seconds = seconds
+        self._window = window
+        self._since: dict[Hashable, float] = {}
+
+    def note(self, claim: Hashable, *, holds: bool) -> None:
+        """Take whether a claim is true from now on."""
+        if holds:
+            self._since.setdefault(claim, self._seconds())
+        else:
+            self._since.pop(claim, None)
+
+    def is_known(self, claim: Hashable) -> bool:
+        """Return whether every round that writes now knows the claim to be true."""
+        since = self._since.get(claim)
+        return since is not None and self._seconds() - since > self._window
+
+
+class PoolSpecs:
+    """What pools have said lately: a round may have read any of it.
+
+    Args:
+        seconds: the true time.
+        window: how long ago a round may have read.
+    """
+
+    def __init__(self, seconds: Callable[[], float], window: float) -> None:
+        self._seconds = seconds
+        self._window = window
+        self._known: dict[str, deque[tuple[float, Object | None]]] = {}
+
+    def note(self, resource: Resource, change: Change) -> None:
+        """Take one write."""
+        if resource != NODE_POOLS:
+            return
+        known = self._known.setdefault(change.now["metadata"]["name"], deque(maxlen=50))
+        spec = None if change.kind == "DELETED" else change.now["spec"]
+        if not known or known[-1][1] != spec:
+            known.append((self._seconds(), spec))
+
+    def recent(self, pool: str) -> list[Object]:
+        """Return each spec that the pool has had within the window."""
+        return [spec for spec in self._recent(pool) if spec is not None]
+
+    def _recent(self, pool: str) -> Iterator[Object | None]:
+        known, since = self._known.get(pool, deque()), self._seconds() - self._window
+        return (spec for i, (_, spec) in enumerate(known) if i + 1 == len(known) or known[i + 1][0] >= since)
