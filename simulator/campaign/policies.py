@@ -101,9 +101,9 @@ def _budget(random: Random) -> dict[str, Any]:
 
 
 def _window(random: Random) -> dict[str, str]:
-    """Return a window of some minutes near the beginning of a history."""
-    start = START + timedelta(minutes=random.randint(0, 3))
-    return {"start": f"{start:%H:%M}", "end": f"{start + timedelta(minutes=random.randint(1, 4)):%H:%M}"}
+    """Return a window of minutes near the beginning of a history."""
+    start = START + timedelta(minutes=random.randint(0, 4))
+    return {"start": f"{start:%H:%M}", "end": f"{start + timedelta(minutes=random.randint(2, 6)):%H:%M}"}
 
 
 def _with_disk(workload: Workload) -> Workload:

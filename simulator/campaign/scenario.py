@@ -114,6 +114,7 @@ class Scenario:
                 sim,
                 witness=self.witness,
                 operators=self._operators,
+                drains=self._drains,
                 scenario=scenario,
                 weather=weather,
                 random=maintainers,

@@ -16,6 +16,7 @@ from api.keys import LABEL_REQUEST, LABEL_STEP, OTHERS_SCALE_DOWN_DISABLED, TAIN
 from api.v1alpha1.removal_budget import EVICTING_REASONS
 from simulator.apiserver.history import Change
 from simulator.campaign.actors.cloud_faults import Weather
+from simulator.campaign.actors.drains import Drains
 from simulator.campaign.actors.operators import Operators
 from simulator.campaign.judging.recorder import Witness, labels_of
 from simulator.campaign.policies import BAD, LONG_AGE
@@ -25,11 +26,11 @@ from simulator.simulation import Simulation
 
 _REST_SECONDS: Final = (4.0, 20.0)
 _LONG_REST_SECONDS: Final = (10.0, 50.0)
-_CANCELS: Final = 0.15
+_CANCELS: Final = 0.25
 """Share of removals that evict and that a person cancels."""
 _RETURNS: Final = 0.2
 """Share of replacements in the middle of which load is back."""
-_LOST: Final = 0.2
+_LOST: Final = 0.35
 """Share of replacements that do not start."""
 _SOON_SECONDS: Final = (0.0, 20.0)
 _LOST_FOR_SECONDS: Final = 100.0
@@ -43,6 +44,7 @@ class Maintainers:
         sim: the simulation.
         witness: knows what there is.
         operators: cancel removals for them.
+        drains: keep pods where they are.
         scenario: whose workloads and pools there are.
         weather: keeps machines from starting.
         random: of its own, so that all else happens as without them.
@@ -54,6 +56,7 @@ class Maintainers:
         *,
         witness: Witness,
         operators: Operators,
+        drains: Drains,
         scenario: Setup,
         weather: Weather,
         random: Random,
@@ -62,6 +65,7 @@ class Maintainers:
         self._cluster = sim.world.cluster
         self._witness = witness
         self._operators = operators
+        self._drains = drains
         self._scenario = scenario
         self._weather = weather
         self._random = random
@@ -83,10 +87,11 @@ class Maintainers:
         """Do some things more while all else is calm, with time for what follows from each."""
         self._goes_on = True
         self._grow()
-        for _ in range(self._random.randint(2, 4)):
+        for _ in range(self._random.randint(3, 5)):
             await asyncio.sleep(self._random.uniform(*_LONG_REST_SECONDS))
             await self._act()
         await asyncio.sleep(self._random.uniform(*_LONG_REST_SECONDS))
+        await self._drains.take_back()
         self._shrink()
         self._goes_on = False
         for pool in self._cluster.peek(NODE_POOLS):
@@ -95,14 +100,16 @@ class Maintainers:
         await self.calm()
 
     async def _act(self) -> None:
-        deeds: dict[str, tuple[int, Callable[[], Awaitable[None]] | Callable[[], None]]] = {
+        deeds: dict[str, tuple[int, Callable[[], Awaitable[None] | None]]] = {
             "load leaves": (6, self._shrink),
             "edit a template": (2, self._edit_template),
             "lower a max": (2, self._lower_max),
             "lower the age": (3, self._lower_age),
             "remove now": (2, self._remove_now),
             "a bad condition": (3, self._fail),
-            "a word on a Node": (1, self._keep_by_word),
+            "a word on a Node": (2, self._keep_by_word),
+            "a budget": (2, self._drains.make_budget),
+            "a pod that stays": (1, self._drains.keep_pod),
         }
         deed = self._random.choices(list(deeds), weights=[weight for weight, _ in deeds.values()])[0]
         self._witness.counts[f"deed: {deed}"] += 1
@@ -139,7 +146,7 @@ class Maintainers:
         """Want some more pods of each workload."""
         self._tell("load is back")
         for workload in self._scenario.workloads:
-            self._sim.scale(workload.name, workload.replicas + self._random.randint(0, 2))
+            self._sim.scale(workload.name, workload.replicas + self._random.randint(1, 3))
 
     async def _edit_template(self) -> None:
         """Change the labels that the machines of a pool are bought with, so that those that are there have drifted."""

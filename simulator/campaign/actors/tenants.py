@@ -40,7 +40,7 @@ def draw_tenants(random: Random, setup: Setup) -> Tenancy:
     """Return the tenants of a history: mostly none."""
     workloads: list[Workload] = []
     # No taint empties a machine of pods that tolerate all: the next ones come back to it while it is drained.
-    if random.random() < _TOLERANT and not setup.has_drains:
+    if random.random() < _TOLERANT and not (setup.has_drains or setup.has_policies):
         requests = {"cpu": random.choice(["300m", "700m", "1200m"]), "memory": "512Mi"}
         workloads.append(Workload("agents", 0, requests, spec={"tolerations": [{"operator": "Exists"}]}))
     elif random.random() < _AGENTS:

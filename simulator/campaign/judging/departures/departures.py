@@ -68,7 +68,7 @@ class DepartureRules:
             return
         if change.before is None:
             self._begins(change.now)
-        elif "taintedAt" in change.now.get("status", {}) and "taintedAt" not in change.before.get("status", {}):
+        elif phase_of(change.now) == "Draining" != phase_of(change.before):
             name = change.now["metadata"]["name"]
             for other in sorted(self._replacements.unnamed(change.now)):
                 self._wrong(f"{other} was bought for the step of {name}, and no removal of it waits for that")
@@ -100,14 +100,14 @@ class DepartureRules:
         name, reason = removal["metadata"]["name"], removal["spec"]["reason"]
         if over := self._pace.excess(removal):
             self._wrong(f"{name} shall go ({reason}), and {over}")
+        if why := self._wear.why_not_due(removal):
+            self._wrong(f"{name} shall go ({reason}), and {why}")
         if not _evicts(removal):
             return
         self._witness.counts[f"machines that policies emptied: {reason}"] += 1
         self._witness.counts["machines that were replaced"] += bool(removal["spec"].get("replacedBy"))
         for keeper in self._safety.keepers(removal):
             self._wrong(f"{name} shall be emptied ({reason}), and {keeper}")
-        if why := self._wear.why_not_due(removal):
-            self._wrong(f"{name} shall go ({reason}), and {why}")
         for other in self._replacements.bought_again(removal):
             self._wrong(f"{name} shall go ({reason}), and {other} is still on its way in its place")
 

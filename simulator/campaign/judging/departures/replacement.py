@@ -14,6 +14,8 @@ _ANSWERED_SECONDS: Final = 1.5
 """Between a worker's look at the machine and the effect of an eviction, when every call has its answer."""
 _LATE_SECONDS: Final = 15.0
 """The same when a write waits for its answer, and the eviction takes effect after it."""
+_TAKEN_BACK_SECONDS: Final = 4.0
+"""What is left of a round that was cut off is cancelled by the next one, which comes within this."""
 _STARTS: Final = ("Pending", "Provisioning")
 
 
@@ -34,6 +36,7 @@ class Replacements:
         self._late = _LATE_SECONDS if has_losses else _ANSWERED_SECONDS
         self._ready: set[str] = set()
         self._unready_since: dict[str, float] = {}
+        self._wanted_since: dict[str, float] = {}
         self._bought: dict[str, set[str]] = {}
         """Requests of each step, by its label."""
         self._named: dict[str, set[str]] = {}
@@ -50,8 +53,12 @@ class Replacements:
         elif resource == NODE_REQUESTS:
             if change.before is None and label:
                 self._bought.setdefault(label, set()).add(name)
-            is_coming = change.kind != "DELETED" and phase_of(item) in _STARTS
-            self._facts.note(("starts", name), holds=is_coming and "deletionTimestamp" not in item["metadata"])
+            is_wanted = change.kind != "DELETED" and "deletionTimestamp" not in item["metadata"]
+            self._facts.note(("starts", name), holds=is_wanted and phase_of(item) in _STARTS)
+            if is_wanted and phase_of(item) in (*_STARTS, "Ready"):
+                self._wanted_since.setdefault(name, self._seconds())
+            else:
+                self._wanted_since.pop(name, None)
         elif resource == NODE_REMOVAL_REQUESTS and change.before is None and label:
             self._named.setdefault(label, set()).update(item["spec"].get("replacedBy") or ())
 
@@ -71,9 +78,14 @@ class Replacements:
         before |= named
 
     def unnamed(self, removal: Object) -> set[str]:
-        """Return the machines that were bought for the step of a removal and that none of it waits for."""
+        """Return the machines that were bought for the step of a removal, and that none of it waits for.
+
+        Those that a round left which was cut off are cancelled by the next one.
+        """
         label = labels_of(removal).get(LABEL_STEP, "")
-        return self._bought.get(label, set()) - self._named.get(label, set())
+        others = self._bought.get(label, set()) - self._named.get(label, set())
+        at = self._seconds() - _TAKEN_BACK_SECONDS
+        return {name for name in others if self._wanted_since.get(name, at) < at}
 
     def _note_node(self, name: str, *, is_ready: bool) -> None:
         if is_ready:

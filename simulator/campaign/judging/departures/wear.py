@@ -8,9 +8,10 @@ from typing import Final
 from activities.ports.cluster import NODE_POOLS, NODE_REQUESTS, NODES, Object, Resource
 from activities.providers.built_in import KWOK_NODE_CLASSES
 from api.duration import parse_duration
+from api.keys import LABEL_POOL, TAINT_REMOVE_NOW
 from simulator.apiserver.history import Change
 from simulator.campaign.judging.departures.facts import Clocks, Facts, PoolSpecs
-from simulator.campaign.judging.recorder import Witness
+from simulator.campaign.judging.recorder import Witness, labels_of
 from simulator.scheduling.conditions import condition_status
 
 _EARLIEST: Final = 0.9
@@ -66,8 +67,10 @@ class Wear:
                 self._gone[name] = seconds, item["spec"]["pool"]
         elif resource == NODES:
             self._facts.note(("sound", name), holds=change.kind != "DELETED" and not _conditions(item))
+            is_to_go = any(taint["key"] == TAINT_REMOVE_NOW for taint in item["spec"].get("taints") or ())
+            self._facts.note(("not to go now", name), holds=change.kind != "DELETED" and not is_to_go)
             if change.kind == "DELETED":
-                self._gone[name] = seconds, item["metadata"].get("labels", {}).get("growth.dev/pool", "")
+                self._gone[name] = seconds, labels_of(item).get(LABEL_POOL, "")
 
     def why_not_due(self, removal: Object) -> str:
         """Return why the machine of a removal need not go for the reason that it gives, empty if it may."""
@@ -87,6 +90,8 @@ class Wear:
                 return self._sound(name, node, specs)
             case "OverMax":
                 return self._not_too_many(pool, specs)
+            case "RemoveNow":
+                return self._not_to_go_now(name)
         return ""
 
     def _too_young(self, node: Object, specs: Sequence[Object]) -> str:
@@ -110,6 +115,12 @@ class Wear:
         if since is not None and self._clocks.latest() + _WHOLE_SECONDS < since + after:
             return f"its Node has been so since {since:%H:%M:%S}"
         return ""
+
+    def _not_to_go_now(self, name: str) -> str:
+        if self._facts.is_known(("not to go now", name)):
+            return "nobody wants it to go now"
+        pods = [uid for uid in self._witness.pods_on(name) if self._facts.is_known(("on", name, uid))]
+        return f"{len(pods)} pods are on it" if pods else ""
 
     def _not_too_many(self, pool: str, specs: Sequence[Object]) -> str:
         """Return why no machine of the pool is one too many, by the lowest bounds that a round may have read."""

@@ -1,0 +1,137 @@
+"""Faults planted in how machines are replaced and renewed, and in the limits of drains."""
+
+from dataclasses import replace
+from datetime import timedelta
+from hashlib import sha256
+from typing import Any, Final
+
+from activities.removals import look as removals_look
+from activities.removals import replacement as replacement_look
+from activities.requests import template
+from activities.round import steps
+from planner.lifecycle import drain, removal
+from planner.lifecycle.clocks import drain_limits
+from planner.policies import remove_now
+from planner.policies.triggers import drift, failing_nodes, over_max, rotation
+from simulator.campaign.mutations.planting import Change, Mutation
+
+
+def _drained_before_it_is_replaced() -> list[Change]:
+    return [(removal, "not_replaced_yet", _goes_on), (removal, "interrupted", _goes_on)]
+
+
+def _goes_on(_seen: Any, _now: Any) -> None:
+    """Return that there is nothing to wait for."""
+
+
+def _ready_when_it_is_asked_for() -> list[Change]:
+    return [(replacement_look, "_is_there", lambda _request, _node: True)]
+
+
+def _nobody_waits_for_it() -> list[Change]:
+    """Buy machines for a step, and do not name them to its removals."""
+    real = steps._together  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+    return [(steps, "_together", lambda *known: replace(real(*known), replaced_by=()))]
+
+
+def _waits_for_ever() -> list[Change]:
+    """Wait for a machine that does not come as long as it takes."""
+    real = removal.not_replaced_yet
+
+    def not_replaced_yet(seen: Any, now: Any) -> Any:
+        waiting = seen.replacement is not None and not seen.replacement.is_ready
+        if not waiting:
+            return real(seen, now)
+        lasting = seen.replacement.model_copy(update={"lost": "", "judged_at": now + timedelta(days=1)})
+        return real(seen.model_copy(update={"replacement": lasting}), now)
+
+    return [(removal, "not_replaced_yet", not_replaced_yet)]
+
+
+def _too_young() -> list[Change]:
+    return [(rotation, "_SPREAD_OVER", 1)]
+
+
+def _limits_are_drift() -> list[Change]:
+    """Let the hash of what machines are made with change with the bounds of their pool."""
+    real = drift.template_hash
+
+    def template_hash(pool: Any, *made_with: Any) -> str:
+        text = f"{real(pool, *made_with)} {pool.spec.limits.to_json()}"
+        return f"v1:{sha256(text.encode()).hexdigest()[:16]}"
+
+    return [(drift, "template_hash", template_hash), (template, "template_hash", template_hash)]
+
+
+def _bad_at_once() -> list[Change]:
+    return [(failing_nodes, "judged_at", lambda since, _after, **_more: since)]
+
+
+def _any_status_is_bad() -> list[Change]:
+    """Take a Node that has the condition for one that has it as True."""
+
+    def failing_since(node: Any, _condition: Any) -> Any:
+        return node.created_at
+
+    return [(failing_nodes, "failing_since", failing_since)]
+
+
+def _one_too_many() -> list[Change]:
+    """Let a pool that is at its max be above it."""
+    real = over_max._excess  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+
+    def excess(pool: Any, numbers: Any) -> Any:
+        of_pool = real(pool, numbers)
+        is_full = pool.spec.limits.max is not None and numbers.total() == pool.spec.limits.max
+        return replace(of_pool, further=of_pool.further + is_full)
+
+    return [(over_max, "_excess", excess)]
+
+
+def _given_up_by_nobody() -> list[Change]:
+    return [(removal, "given_up", lambda _seen, _now: None)]
+
+
+def _forced_too_early() -> list[Change]:
+    real = drain.force_at
+
+    def force_at(pod: Any, deadline: Any, now: Any) -> Any:
+        at = real(pod, deadline, now)
+        return None if at is None else at - timedelta(minutes=1)
+
+    return [(drain, "force_at", force_at)]
+
+
+def _forced_without_a_word() -> list[Change]:
+    """Force pods to end in drains of pools that give no time for that."""
+    real = drain_limits.drain_limits
+
+    def limits(reason: str, status: Any, timings: Any) -> Any:
+        graced = timings.model_copy(
+            update={"termination_grace_period": timings.termination_grace_period or timedelta(seconds=1)}
+        )
+        return real(reason, status, graced)
+
+    return [(removals_look, "drain_limits", limits)]
+
+
+def _not_only_empty_ones() -> list[Change]:
+    return [(remove_now, "is_empty", lambda _residents: True)]
+
+
+MOVED_POD_MUTATIONS: Final = (
+    Mutation("pods leave before what replaces their machine is there", _drained_before_it_is_replaced, within=60),
+    Mutation("a machine counts as a replacement before it is Ready", _ready_when_it_is_asked_for, within=60),
+    Mutation("removals do not wait for what was bought for them", _nobody_waits_for_it, within=60),
+    Mutation("a replacement that does not come is waited for without end", _waits_for_ever, within=60),
+    Mutation("machines are rotated in the first tenth of their age", _too_young, within=60),
+    Mutation("other limits of a pool are drift", _limits_are_drift, within=60),
+    Mutation("a condition of a Node need not last", _bad_at_once, within=60),
+    Mutation("a condition of a Node counts whatever it says", _any_status_is_bad, within=60),
+    Mutation("a pool at its max is above it", _one_too_many, within=60),
+    Mutation("no drain is given up", _given_up_by_nobody, within=60),
+    Mutation("pods are forced to end a minute too early", _forced_too_early, within=60),
+    Mutation("pods are forced to end where nobody said so", _forced_without_a_word, within=60),
+    Mutation("machines with pods are to go now", _not_only_empty_ones, within=60),
+)
+"""Each found by histories in which pods are moved."""
