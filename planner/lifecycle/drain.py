@@ -5,7 +5,7 @@ stay, none is evicted: a drain that cannot end would move the others for nothing
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
@@ -24,6 +24,7 @@ from planner.lifecycle.clocks.drain_limits import (
 from planner.lifecycle.removal_effect import RemovalEffect
 from planner.lifecycle.seen import Blocker, DrainLimit, DrainSeen, PerNodePodsSeen, RemovalObservation
 from planner.lifecycle.step import SENTENCE_CHARACTERS, Act, Step, Wait, shortened
+from planner.objects.stays import STUCK_AFTER
 
 SYSTEM_CRITICAL_FROM: Final = 2_000_000_000
 """Lowest priority of pods that the cluster itself needs. Source: Kubernetes docs, "Pod Priority and Preemption"."""
@@ -121,6 +122,7 @@ def see_drain(
         now: the time; needed for the last two.
     """
     leaving = in_turn(pods)
+    limits = _until_all_end(limits, pods)
     deadline = limits.deadline
     forced = [] if deadline is None or now is None else [force_at(pod, deadline, now) for pod in pods]
     first_forced_at = min((at for at in forced if at is not None), default=None)
@@ -140,6 +142,17 @@ def see_drain(
     )
     is_told = seen.blocker is not None and (status.reason, status.message) == (seen.blocker, blocked(seen))
     return seen.model_copy(update={"is_told": is_told})
+
+
+def _until_all_end(limits: DrainLimits, pods: Sequence[Occupant]) -> DrainLimits:
+    """Return the limits of a drain that is not given up while each pod that is left has time to end, and will.
+
+    Nothing could be taken back: the pods would end all the same, and others come to a machine that is nearly empty.
+    """
+    ends = [pod.ends_at for pod in pods if pod.is_terminating and pod.blocker is None and pod.ends_at is not None]
+    if limits.given_up_at is None or not ends or len(ends) < len(pods):
+        return limits
+    return replace(limits, given_up_at=max(limits.given_up_at, max(ends) + STUCK_AFTER))
 
 
 def _holds_up(daemon: Occupant, status: NodeRemovalRequestStatus, now: datetime | None) -> bool:

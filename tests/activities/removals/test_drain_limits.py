@@ -62,6 +62,42 @@ async def test_what_was_evicted_stays_where_it_is():
     assert await life.taints() == []
 
 
+async def lasting(*fast, seconds, kubelet=True):
+    """A drain of a pod that has an hour to end, and of others; the kubelet ends none before its time."""
+    life = await ordered(*fast)
+    await life.run_pod("slow-1", owner="slow", labels={"app": "slow"}, terminationGracePeriodSeconds=3600)
+    end = life.now() + timedelta(seconds=seconds)
+    steps = []
+    while life.now() < end and await life.removal() is not None and "commit_removal" not in steps:
+        steps += await go_on(life, seconds=30, kubelet=False, tick=30)
+        if kubelet:
+            await end_pods(life, in_time=True)
+    return life, steps
+
+
+async def test_pods_that_have_an_hour_to_end_have_it_and_the_node_stays_closed():
+    life, steps = await lasting("web-1", seconds=3700)
+    assert "cancel_removal" not in steps
+    assert list(await pods(life)) == []
+    assert life.now() >= START + timedelta(hours=1)
+    assert (await status_of(life))["phase"] == "Deprovisioning"
+
+
+async def test_one_that_does_not_end_in_its_time_ends_the_drain_then():
+    life, steps = await lasting(seconds=3700, kubelet=False)
+    assert steps[-3:] == ["cancel_removal", "untaint_node", "finish_removal"]
+    assert timedelta(hours=1) < life.now() - START < timedelta(hours=1, minutes=1)
+
+
+async def test_one_that_may_not_go_ends_the_drain_whoever_else_has_time():
+    life = await ordered("web-1")
+    await life.run_pod("slow-1", owner="slow", labels={"app": "slow"}, terminationGracePeriodSeconds=3600)
+    await life.add_budget()
+    steps = await go_on(life, seconds=3600, kubelet=False, tick=5)
+    assert steps[-3:] == ["cancel_removal", "untaint_node", "finish_removal"]
+    assert life.now() == START + timedelta(minutes=15)
+
+
 @rows(
     ("before", "after"),
     {
