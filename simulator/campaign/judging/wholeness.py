@@ -19,7 +19,8 @@ _DETACH_WITHIN_SECONDS: Final = 300.0
 _LET_GO_SECONDS: Final = 10.0
 _LABEL_SECONDS: Final = 60.0
 """A Node that cannot be labelled keeps its server no longer."""
-_LONGEST_LEAP_SECONDS: Final = 18.0
+_LONGEST_LEAP_SECONDS: Final = 20.0
+"""Between the clock of a worker that has jumped ahead and that of one which has jumped back."""
 _LATE_SECONDS: Final = 15.0
 """Between a worker's look and its delete call, when a write waits for its answer."""
 
