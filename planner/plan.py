@@ -84,7 +84,7 @@ def _plan_of(known: KnownState, decided: Decided, policies: Sequence[Policy]) ->
     buying = {request.pool for request in decided.requests}
     leaving = departures(snapshot, machines, wanted, policies, price_list(snapshot), buying=buying)
     requests = (*decided.requests, *leaving.requests)
-    potential = forgone(known, decided, leaving)
+    savings = forgone(known, decided, leaving)
     reports = pool_reports(
         snapshot,
         machines,
@@ -96,11 +96,11 @@ def _plan_of(known: KnownState, decided: Decided, policies: Sequence[Policy]) ->
         refused_placements=known.refused_placements.by_pool,
         dead_nodes=leaving.dead_nodes,
         due=leaving.due,
-        consolidation=leaving.consolidation,
+        consolidation=savings.statuses,
+        forgone=savings.reasons,
         budgets=leaving.budgets,
         invalid_budgets=leaving.invalid_budgets,
         failed_moves=_failed_moves(known),
-        potential=potential,
     )
     open_pools = {p.metadata.name: p for p in snapshot.pools if p.metadata.deletion_timestamp is None}
     before = {name: m.request.spec.reserved_for for name, m in machines.items() if m.request is not None}
@@ -122,7 +122,7 @@ def _plan_of(known: KnownState, decided: Decided, policies: Sequence[Policy]) ->
         template_hashes=leaving.template_hashes,
         idle_since=leaving.idle_since,
         pods_since=leaving.pods_since,
-        potential=potential,
+        potential=savings.potential,
         pools=reports,
         events=(
             *known.refused_placements.events,

@@ -307,6 +307,11 @@ class NodePool(Model):
         self.metadata.check_name(POOL_NAME)
         return self
 
+    @property
+    def consolidates(self) -> bool:
+        """Whether pods are moved to save: how is said, and the mode lets them be moved."""
+        return self.spec.scale_down.mode == "drain" and self.spec.scale_down.consolidate is not None
+
     def pause_at(self, now: datetime) -> PoolPause | None:
         """Return the pause of the pool, by its spec or by an annotation; None if it has none at that time.
 

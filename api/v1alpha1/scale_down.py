@@ -82,8 +82,3 @@ class ScaleDown(Model):
     """When pods are moved so that fewer or cheaper machines carry them. Without it, never."""
     budgets: Annotated[tuple[RemovalBudget, ...] | None, Field(max_length=MOST_BUDGETS)] = None
     """How many machines go at once, and when. Without it, and while none is open: 10 % if pods must move."""
-
-    @property
-    def consolidates(self) -> bool:
-        """Whether pods are moved to save: how is said, and the mode lets them be moved."""
-        return self.mode == "drain" and self.consolidate is not None

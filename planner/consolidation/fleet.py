@@ -154,7 +154,7 @@ def fleet_if(view: PolicyView, settings: Consolidation) -> Fleet:
         if pool is None or not pods or not _may_go(machine) or machine.name in view.refusals:
             continue
         price = machine_price(machine, machine.class_ref or pool.spec.template.class_ref, view.prices)
-        if price is not None and not pool.spec.scale_down.consolidates:
+        if price is not None and not pool.consolidates:
             priced.append(_Priced(machine, settings, price, pods, _AT_REST, may_go=True))
     currency, members = _members(priced)
     return Fleet(members=members, currency=currency, idle=idle_machines(view.candidates, view.refusals, view.machines))
@@ -162,9 +162,8 @@ def fleet_if(view: PolicyView, settings: Consolidation) -> Fleet:
 
 def settings_of(candidate: Candidate) -> Consolidation | None:
     """Return how the pool of a machine consolidates, None if it does not."""
-    scale_down = candidate.pool.spec.scale_down
-    is_removable = candidate.action is MachineAction.REMOVE and scale_down.consolidates
-    return scale_down.consolidate if is_removable else None
+    is_removable = candidate.action is MachineAction.REMOVE and candidate.pool.consolidates
+    return candidate.pool.spec.scale_down.consolidate if is_removable else None
 
 
 def _may_go(machine: Machine) -> bool:

@@ -12,9 +12,7 @@ from api.v1alpha1.consolidation import ConsolidationStatus
 from api.v1alpha1.node_pool import NodePoolStatus, PoolCounts
 from api.v1alpha1.refused_placement import RefusedPlacement
 from planner.model.plan import BudgetState, DueMachines, PlannedRemoval, PlannedRequest, PoolReport, Reason, Snapshot
-from planner.model.saving import Potential
 from planner.objects.kinds import Pod
-from planner.report.saving import SAVING_FORGONE, looked, saving_forgone
 from planner.supply.limits import Limits
 from planner.supply.machine_kind import PoolKinds, with_refusals
 from planner.supply.machines import Machine, machine_price, price_list
@@ -43,6 +41,8 @@ TOO_OLD: Final = "TooOld"
 """Condition that machines of the pool have reached the age at which they are replaced."""
 MOVES_FAIL: Final = "MovesFail"
 """Condition that pods of the pool could not be moved, several times in short order."""
+SAVING_FORGONE: Final = "SavingForgone"
+"""Condition that the pool does not consolidate and would save something by it."""
 _OVER: Final = {
     POOL_PAUSED: "NotPaused",
     DEAD_NODES: "NoDeadNodes",
@@ -76,13 +76,12 @@ def pool_reports(
     invalid_budgets: Mapping[str, Reason] | None = None,
     failed_moves: Mapping[str, Reason] | None = None,
     due: Mapping[str, Sequence[DueMachines]] | None = None,
-    potential: Potential | None = None,
+    forgone: Mapping[str, Reason] | None = None,
 ) -> tuple[PoolReport, ...]:
     """Return one report per pool; counts are as observed, the delta is the change by the plan.
 
-    `dead_nodes`, `due`, `consolidation`, `invalid_budgets` and `failed_moves` say what there is to say of these, by
-    pool; `budgets` how many machines may go for each reason; `potential` what pools would save that do not consolidate,
-    None if this round has not looked.
+    `dead_nodes`, `due`, `consolidation`, `forgone`, `invalid_budgets` and `failed_moves` say what there is to say of these,
+    by pool; `budgets` how many machines may go for each reason.
     """
     open_nodes = {place.machine.name for place in places if place.rank is Rank.NODE}
     bought = Counter(request.pool for request in requests)
@@ -106,7 +105,7 @@ def pool_reports(
             price_per_hour=sum((price for price, _ in costs), Decimal(0)),
             currency=min({currency for _, currency in costs} | _currencies(kinds_of_pool), default=None),
             refused_placements=refused_placements.get(name, ()),
-            consolidation=looked(kinds_of_pool.pool, (consolidation or {}).get(name), potential, snapshot.now),
+            consolidation=(consolidation or {}).get(name),
             conditions=_with_occasional(
                 _conditions(kinds_of_pool, limits, snapshot.now),
                 {
@@ -115,7 +114,7 @@ def pool_reports(
                     MISFITS: _misfits(kinds_of_pool),
                     BUDGETS_INVALID: (invalid_budgets or {}).get(name),
                     MOVES_FAIL: (failed_moves or {}).get(name),
-                    SAVING_FORGONE: saving_forgone(kinds_of_pool.pool, costs, potential),
+                    SAVING_FORGONE: (forgone or {}).get(name),
                     **{kind: triggered.get(kind) for kind in (FAILING_NODES, OVER_MAX, DRIFTED, TOO_OLD)},
                 },
                 snapshot.now,

@@ -13,7 +13,7 @@ from worker.demo.tables import cost
 from worker.demo.watch import Watch, check, running
 
 
-class Consolidation:
+class Evening:
     """The stage in which pods are moved.
 
     Args:

@@ -12,7 +12,7 @@ from simulator.scheduling.workloads import Workload
 from simulator.view import View
 from simulator.world import World
 from worker.demo.comparison import LABEL, BoughtMachines, Comparison, comparison_table
-from worker.demo.consolidation import Consolidation
+from worker.demo.consolidation import Evening
 from worker.demo.person import Person
 from worker.demo.scale_down import Shrink
 from worker.demo.scale_up import Growth
@@ -49,7 +49,7 @@ class Performance:
         self._watch = watch
         self._screen = screen
         self._growth = Growth(world, watch, screen)
-        self._consolidation = Consolidation(world, watch, person, screen)
+        self._evening = Evening(world, watch, person, screen)
         self._shrink = Shrink(world, watch, person, screen)
 
     async def run(self, programme: Programme) -> None:
@@ -67,7 +67,7 @@ class Performance:
         screen.stage("What others' rules buy for the same pods")
         screen.table(comparison_table(bought, programme.comparison))
         screen.remark(LABEL)
-        savings = await self._consolidation.pods_are_moved(programme.load, peak)
+        savings = await self._evening.pods_are_moved(programme.load, peak)
         cooling = await shrink.load_leaves()
         taken = await shrink.demand_returns(cooling)
         cancelled = await shrink.person_cancels(taken)

@@ -113,7 +113,7 @@ class PoolBudgets:
             if budget.timezone is not None and time_zone(budget.timezone) is None
         ]
         if not unknown:
-            return never_open(self._pool.spec, self._now)
+            return never_open(self._pool, self._now) if self._budgets else None
         verb = "is no time zone" if len(unknown) == 1 else "are no time zones"
         why = f"{', '.join(unknown)} {verb} of the IANA database: until it is set right, such a budget is always open"
         return Reason(UNKNOWN_TIME_ZONE, shortened(why))
@@ -132,7 +132,7 @@ class PoolBudgets:
             return BudgetState(reason, limit.allowed, limit.used)
         covering = tuple(budget for budget in self._budgets if budget.covers(reason))
         if covering not in openings:
-            openings[covering] = self._opening(covering)
+            openings[covering] = self._opening(covering) if covering else None
         return BudgetState(reason, limit.allowed, limit.used, openings[covering])
 
     def _opening(self, covering: Sequence[RemovalBudget]) -> datetime | None:

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from itertools import chain
 from typing import Final
 
-from api.v1alpha1.node_pool import NodePoolSpec
+from api.v1alpha1.node_pool import NodePool
 from api.v1alpha1.removal_budget import BUDGET_REASONS, RemovalBudget
 from planner.model.plan import Reason
 from planner.policies.pace.windows import CHANGES_LOOKED_AT, changes, is_open
@@ -19,16 +19,16 @@ _A_WEEK: Final = timedelta(days=8)
 """Windows are the same in each week; a change of clocks moves them by an hour or two."""
 
 
-def never_open(spec: NodePoolSpec, now: datetime) -> Reason | None:
+def never_open(pool: NodePool, now: datetime) -> Reason | None:
     """Return for what the pool's budgets never let a machine go although it asks for it, None if there is nothing."""
-    budgets = spec.scale_down.budgets or ()
+    budgets = pool.spec.scale_down.budgets or ()
     closed = [reason for reason in BUDGET_REASONS if _never_lets_go([b for b in budgets if b.covers(reason)], now)]
     if len(closed) == len(BUDGET_REASONS):
         return Reason(
             NEVER_OPEN,
             "scaleDown.budgets let no machine go at any time: say scaleDown.mode: none for that, or pause the pool",
         )
-    fields = [field for reason, field in _asked_for(spec) if reason in closed]
+    fields = [field for reason, field in _asked_for(pool) if reason in closed]
     if not fields:
         return None
     verb = "has" if len(fields) == 1 else "have"
@@ -36,14 +36,14 @@ def never_open(spec: NodePoolSpec, now: datetime) -> Reason | None:
     return Reason(NEVER_OPEN, f"{' and '.join(fields)} {verb} no effect: {never}")
 
 
-def _asked_for(spec: NodePoolSpec) -> Iterator[tuple[str, str]]:
+def _asked_for(pool: NodePool) -> Iterator[tuple[str, str]]:
     """Yield the reasons for which the pool wants machines to go that need not, each with the field that says so."""
-    scale_down = spec.scale_down
-    if scale_down.consolidates:
+    if pool.consolidates:
         yield "Consolidation", "scaleDown.consolidate"
-    if spec.rotation is not None:
+    if pool.spec.rotation is not None:
         yield "Rotation", "rotation"
-    if scale_down.repair is not None and scale_down.repair.conditions:
+    repair = pool.spec.scale_down.repair
+    if repair is not None and repair.conditions:
         yield "Repair", "scaleDown.repair.conditions"
 
 

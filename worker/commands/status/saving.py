@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from decimal import Decimal
 
+from planner.consolidation.forgone import NEEDS
 from planner.consolidation.potential import potential
 from planner.model.saving import a_month
-from planner.report.saving import NEEDS
 from worker.commands.shared.cluster_view import ClusterView
 from worker.commands.shared.tables import count, names
 

@@ -11,8 +11,7 @@ from rich.text import Text
 from api.meta import shown_time
 from api.v1alpha1.node_pool import NodePool, NodePoolStatus
 from planner.model.plan import PoolReport
-from planner.report.pool_report import ROUNDS_FAILING
-from planner.report.saving import SAVING_FORGONE
+from planner.report.pool_report import ROUNDS_FAILING, SAVING_FORGONE
 from planner.supply.machines import Machine
 from worker.commands.plan.table import print_unplaced
 from worker.commands.shared.cluster_view import ClusterView

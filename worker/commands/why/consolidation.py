@@ -17,7 +17,7 @@ from worker.commands.why.budget import budget_state, when_it_opens
 def why_not_moved(machine: Machine, node: Node, view: ClusterView) -> Iterator[str]:
     """Yield why consolidation moves none of its pods now; nothing of a machine whose pool does not consolidate."""
     pool, now = view.pool(machine.pool), view.snapshot.now
-    settings = None if pool is None or not pool.spec.scale_down.consolidates else pool.spec.scale_down.consolidate
+    settings = None if pool is None or not pool.consolidates else pool.spec.scale_down.consolidate
     pods = movable(machine)
     if settings is None or not pods:
         return

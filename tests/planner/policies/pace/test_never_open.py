@@ -21,7 +21,7 @@ OF_CONSOLIDATION = (
 
 def said(scale_down, **spec):
     (pool,) = scene(scaleDown=scale_down, **spec).snapshot().pools
-    reason = never_open(pool.spec, NOW)
+    reason = never_open(pool, NOW)
     return reason and (reason.code, reason.message)
 
 
