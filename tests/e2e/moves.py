@@ -106,13 +106,14 @@ class Moves(Drains):
         A budget that comes late holds its drain in the middle. The worker is killed after the purchase, and there.
         """
         before = self.pods()
-        self.until(lambda: bool(self.removals()), "a removal has begun")
         source, coming = self.until_replacing(trigger)
         assert not coming & self.ready(), "it is seen before what is bought for it is Ready"
-        self._killed(growth, is_killed=is_killed)
+        if is_killed:
+            _kill(growth)
         self.create(as_sent(disruption_budget("web", namespace=NAMESPACE, minAvailable=len(before))))
         self.until(lambda: self._is_held(source, coming, before), f"the drain of {source} is held")
-        self._killed(growth, is_killed=is_killed)
+        if is_killed:
+            _kill(growth)
         assert self.pods() == before, "no pod leaves against its budget"
         self.plane.kubectl("delete", "poddisruptionbudget", "web", "-n", NAMESPACE)
         self.until(
@@ -127,15 +128,13 @@ class Moves(Drains):
         return source, coming
 
     def _is_held(self, source: str, coming: set[str], before: dict[str, tuple[str, str]]) -> bool:
-        # In this order: what is Ready by the time at which pods leave was so before.
-        pods, are_ready = self.pods(), coming <= self.ready()
-        assert pods == before, "no pod leaves"
+        assert self.pods() == before, "no pod leaves"
         status = self.status(source)
         if status.get("phase") == "Draining":
             assert coming <= self.ready(), "nothing is drained before what replaces it is Ready"
-        return are_ready and status.get("reason") == "BlockedByBudget"
+        return status.get("reason") == "BlockedByBudget"
 
-    def _killed(self, growth: GrowthProcess, *, is_killed: bool) -> None:
-        if is_killed:
-            growth.kill()
-            growth.start()
+
+def _kill(growth: GrowthProcess) -> None:
+    growth.kill()
+    growth.start()

@@ -27,9 +27,9 @@ def test_old_machines_are_replaced_one_by_one(control_plane: ControlPlane, tmp_p
         moves.boots_take(BOOT)
         moves.always += [lambda: _minimum_is_kept(moves), lambda: _one_is_renewed_at_once(moves)]
         moves.set_pool(OLD)
-        assert "It is here since " in moves.commands.told("why", "node", min(old), within=90)
-        first, _ = moves.until_replaced("Rotation", growth, is_killed=is_killed)
+        first, coming = moves.until_replaced("Rotation", growth, is_killed=is_killed)
         assert first in old
+        assert "It is here since " in moves.commands.told("why", "node", min(coming), within=90)
         moves.until(lambda: not old & moves.view.servers(), "no machine is left of the first ones")
         moves.set_pool(YOUNG)
         moves.settle()
