@@ -11,7 +11,9 @@ from typing import Final
 from simulator.campaign.hetzner.mutations import HETZNER_MUTATIONS
 from simulator.campaign.history import play
 from simulator.campaign.mutations.clocks import CLOCK_MUTATIONS
+from simulator.campaign.mutations.kept_machines import KEPT_MACHINE_MUTATIONS
 from simulator.campaign.mutations.lifecycles import LIFECYCLE_MUTATIONS
+from simulator.campaign.mutations.moved_pods import MOVED_POD_MUTATIONS
 from simulator.campaign.mutations.planting import Mutation, planted
 from simulator.campaign.mutations.plug_ins import PLUG_IN_MUTATIONS
 from simulator.campaign.mutations.real_nodes import REAL_NODE_MUTATIONS
@@ -27,6 +29,8 @@ ALL_MUTATIONS: Final = (
     *TENANT_MUTATIONS,
     *PLUG_IN_MUTATIONS,
     *REAL_NODE_MUTATIONS,
+    *KEPT_MACHINE_MUTATIONS,
+    *MOVED_POD_MUTATIONS,
     *HETZNER_MUTATIONS,
 )
 _AT_ONCE: Final = 4

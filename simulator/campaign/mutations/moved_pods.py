@@ -9,7 +9,7 @@ from activities.removals import look as removals_look
 from activities.removals import replacement as replacement_look
 from activities.requests import template
 from activities.round import steps
-from planner.lifecycle import drain, removal
+from planner.lifecycle import removal
 from planner.lifecycle.clocks import drain_limits
 from planner.policies import remove_now
 from planner.policies.triggers import drift, failing_nodes, over_max, rotation
@@ -92,16 +92,6 @@ def _given_up_by_nobody() -> list[Change]:
     return [(removal, "given_up", lambda _seen, _now: None)]
 
 
-def _forced_too_early() -> list[Change]:
-    real = drain.force_at
-
-    def force_at(pod: Any, deadline: Any, now: Any) -> Any:
-        at = real(pod, deadline, now)
-        return None if at is None else at - timedelta(minutes=1)
-
-    return [(drain, "force_at", force_at)]
-
-
 def _forced_without_a_word() -> list[Change]:
     """Force pods to end in drains of pools that give no time for that."""
     real = drain_limits.drain_limits
@@ -120,18 +110,19 @@ def _not_only_empty_ones() -> list[Change]:
 
 
 MOVED_POD_MUTATIONS: Final = (
-    Mutation("pods leave before what replaces their machine is there", _drained_before_it_is_replaced, within=60),
-    Mutation("a machine counts as a replacement before it is Ready", _ready_when_it_is_asked_for, within=60),
-    Mutation("removals do not wait for what was bought for them", _nobody_waits_for_it, within=60),
-    Mutation("a replacement that does not come is waited for without end", _waits_for_ever, within=60),
-    Mutation("machines are rotated in the first tenth of their age", _too_young, within=60),
-    Mutation("other limits of a pool are drift", _limits_are_drift, within=60),
-    Mutation("a condition of a Node need not last", _bad_at_once, within=60),
-    Mutation("a condition of a Node counts whatever it says", _any_status_is_bad, within=60),
-    Mutation("a pool at its max is above it", _one_too_many, within=60),
-    Mutation("no drain is given up", _given_up_by_nobody, within=60),
-    Mutation("pods are forced to end a minute too early", _forced_too_early, within=60),
-    Mutation("pods are forced to end where nobody said so", _forced_without_a_word, within=60),
-    Mutation("machines with pods are to go now", _not_only_empty_ones, within=60),
+    Mutation(
+        "pods leave before what replaces their machine is Ready", _drained_before_it_is_replaced, first=130, within=40
+    ),
+    Mutation("a machine counts as a replacement before it is Ready", _ready_when_it_is_asked_for, first=130, within=40),
+    Mutation("removals do not wait for what was bought for them", _nobody_waits_for_it, first=130, within=40),
+    Mutation("a replacement that does not come is waited for without end", _waits_for_ever, first=130, within=40),
+    Mutation("machines are rotated in the first tenth of their age", _too_young, first=130, within=40),
+    Mutation("other limits of a pool are drift", _limits_are_drift, first=130, within=40),
+    Mutation("a condition of a Node need not last", _bad_at_once, first=130, within=40),
+    Mutation("a condition of a Node counts whatever it says", _any_status_is_bad, first=130, within=40),
+    Mutation("a pool at its max is above it", _one_too_many, first=130, within=40),
+    Mutation("no drain is given up", _given_up_by_nobody, first=130, within=40),
+    Mutation("pods are forced to end where nobody said so", _forced_without_a_word, first=130, within=40),
+    Mutation("machines with pods are to go now", _not_only_empty_ones, first=130, within=40),
 )
 """Each found by histories in which pods are moved."""

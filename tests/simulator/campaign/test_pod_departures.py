@@ -75,7 +75,7 @@ def test_no_pod_is_evicted_while_one_must_stay_that_the_worker_may_know_of(metad
     scene.put("a", **OWNED)
     scene.put("b", **metadata)
     scene.seconds = since
-    wrong = ["pod a shall leave m before hardGrace, and b must stay"] if is_wrong else []
+    wrong = ["pod a shall leave m before its time is over, and b must stay"] if is_wrong else []
     assert scene.judged() == wrong
 
 
@@ -95,7 +95,7 @@ def test_pods_are_deleted_only_after_hard_grace_and_then_whatever_keeps_them(sec
     scene.put("a", **KEPT)
     scene.seconds = seconds
     assert bool(scene.judged("delete")) is is_wrong
-    assert not is_wrong or "is deleted before hardGrace" in scene.leaving.violations[0]
+    assert not is_wrong or "is deleted before its time is over" in scene.leaving.violations[0]
 
 
 def test_nobody_leaves_for_a_removal_that_was_taken_back():

@@ -7,7 +7,7 @@ from activities.ports.cluster import NODE_REMOVAL_REQUESTS, PODS, Object, Resour
 from api.v1alpha1.removal_budget import EVICTING_REASONS
 from simulator.apiserver.history import Change
 from simulator.campaign.judging.departures.endings import Endings
-from simulator.campaign.judging.departures.facts import Clocks, Facts, PoolSpecs, window_of
+from simulator.campaign.judging.departures.facts import Clocks, Facts, PoolSpecs, is_prompt, window_of
 from simulator.campaign.judging.departures.pace import Pace
 from simulator.campaign.judging.departures.replacement import Replacements
 from simulator.campaign.judging.departures.safety import Safety
@@ -40,7 +40,7 @@ class DepartureRules:
     ) -> None:
         clocks = Clocks(sim)
         window, cluster = window_of(scenario), sim.world.cluster
-        facts = Facts(sim.seconds, window)
+        facts = Facts(sim.seconds, window, written=0.0 if is_prompt(scenario) else window)
         self._cluster = cluster
         self._witness = witness
         self._tell = tell

@@ -10,16 +10,24 @@ from simulator.apiserver.history import Change
 from simulator.campaign.setup import Setup
 from simulator.simulation import Simulation
 
-_PROMPT_SECONDS: Final = 12.0
-"""A round may write for 10 s after it has taken the fence, and looks right after that."""
-_LATE_SECONDS: Final = 60.0
-"""The same where calls wait for their answers and watches stand still."""
+_PROMPT_SECONDS: Final = 6.0
+"""A round writes within moments of its look where each call has its answer."""
+_LOSSES_SECONDS: Final = 20.0
+"""It may write for 10 s after it has taken the fence, and looks right after that; a write may wait for its answer."""
+_STALLS_SECONDS: Final = 60.0
+"""The same where watches stand still, or the API server does."""
+
+
+def is_prompt(scenario: Setup) -> bool:
+    """Return whether watches tell at once, and each call has its answer."""
+    return not scenario.losses and not scenario.stalls and not scenario.has_slow_starts
 
 
 def window_of(scenario: Setup) -> float:
     """Return how many seconds old what a round decides on may be when it writes."""
-    is_prompt = not scenario.losses and not scenario.stalls and not scenario.has_slow_starts
-    return _PROMPT_SECONDS if is_prompt else _LATE_SECONDS
+    if is_prompt(scenario):
+        return _PROMPT_SECONDS
+    return _STALLS_SECONDS if scenario.stalls or scenario.has_slow_starts else _LOSSES_SECONDS
 
 
 class Clocks:
@@ -54,11 +62,13 @@ class Facts:
     Args:
         seconds: the true time.
         window: how long one must have been true to be known to each round that writes now.
+        written: the same of what a round or a lifecycle has written itself.
     """
 
-    def __init__(self, seconds: Callable[[], float], window: float) -> None:
+    def __init__(self, seconds: Callable[[], float], window: float, *, written: float) -> None:
         self._seconds = seconds
         self._window = window
+        self._written = written
         self._since: dict[Hashable, float] = {}
 
     def note(self, claim: Hashable, *, holds: bool) -> None:
@@ -72,6 +82,11 @@ class Facts:
         """Return whether every round that writes now knows the claim to be true."""
         since = self._since.get(claim)
         return since is not None and self._seconds() - since > self._window
+
+    def is_written(self, claim: Hashable) -> bool:
+        """Return whether every round that writes now knows what Growth has written itself."""
+        since = self._since.get(claim)
+        return since is not None and self._seconds() - since >= self._written
 
 
 class PoolSpecs:

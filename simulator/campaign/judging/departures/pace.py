@@ -61,7 +61,7 @@ class Pace:
         going = [
             _reason(other)
             for other in self._witness.removals.values()
-            if other["spec"]["pool"] == pool and self._facts.is_known(("counts", other["metadata"]["uid"]))
+            if other["spec"]["pool"] == pool and self._facts.is_written(("counts", other["metadata"]["uid"]))
         ]
         size = self._sizes.most(pool, self._window)
         is_dead = removal["spec"]["reason"] == _DEAD

@@ -14,8 +14,6 @@ _ANSWERED_SECONDS: Final = 1.5
 """Between a worker's look at the machine and the effect of an eviction, when every call has its answer."""
 _LATE_SECONDS: Final = 15.0
 """The same when a write waits for its answer, and the eviction takes effect after it."""
-_TAKEN_BACK_SECONDS: Final = 4.0
-"""What is left of a round that was cut off is cancelled by the next one, which comes within this."""
 _STARTS: Final = ("Pending", "Provisioning")
 
 
@@ -36,7 +34,6 @@ class Replacements:
         self._late = _LATE_SECONDS if has_losses else _ANSWERED_SECONDS
         self._ready: set[str] = set()
         self._unready_since: dict[str, float] = {}
-        self._wanted_since: dict[str, float] = {}
         self._bought: dict[str, set[str]] = {}
         """Requests of each step, by its label."""
         self._named: dict[str, set[str]] = {}
@@ -55,10 +52,6 @@ class Replacements:
                 self._bought.setdefault(label, set()).add(name)
             is_wanted = change.kind != "DELETED" and "deletionTimestamp" not in item["metadata"]
             self._facts.note(("starts", name), holds=is_wanted and phase_of(item) in _STARTS)
-            if is_wanted and phase_of(item) in (*_STARTS, "Ready"):
-                self._wanted_since.setdefault(name, self._seconds())
-            else:
-                self._wanted_since.pop(name, None)
         elif resource == NODE_REMOVAL_REQUESTS and change.before is None and label:
             self._named.setdefault(label, set()).update(item["spec"].get("replacedBy") or ())
 
@@ -78,14 +71,9 @@ class Replacements:
         before |= named
 
     def unnamed(self, removal: Object) -> set[str]:
-        """Return the machines that were bought for the step of a removal, and that none of it waits for.
-
-        Those that a round left which was cut off are cancelled by the next one.
-        """
+        """Return the machines that were bought for the step of a removal, and that none of it waits for."""
         label = labels_of(removal).get(LABEL_STEP, "")
-        others = self._bought.get(label, set()) - self._named.get(label, set())
-        at = self._seconds() - _TAKEN_BACK_SECONDS
-        return {name for name in others if self._wanted_since.get(name, at) < at}
+        return self._bought.get(label, set()) - self._named.get(label, set())
 
     def _note_node(self, name: str, *, is_ready: bool) -> None:
         if is_ready:

@@ -98,8 +98,8 @@ class Safety:
 
     def _of_node(self, name: str, node: Object) -> Iterator[str]:
         annotations = node["metadata"].get("annotations") or {}
-        known = [key for key in (*_WORDS, *_PAUSES, ANNOTATION_CANCELLED_AT) if self._facts.is_known((key, name))]
-        yield from (f"it is annotated {key}" for key in known if key in _WORDS)
+        yield from (f"it is annotated {key}" for key in _WORDS if self._facts.is_known((key, name)))
+        known = [key for key in (*_PAUSES, ANNOTATION_CANCELLED_AT) if self._facts.is_written((key, name))]
         if self._facts.is_known(("cordoned", name)):
             yield "it is cordoned"
         now = self._clocks.latest()
