@@ -80,8 +80,8 @@ def pool_reports(
 ) -> tuple[PoolReport, ...]:
     """Return one report per pool; counts are as observed, the delta is the change by the plan.
 
-    `dead_nodes`, `due`, `consolidation`, `forgone`, `invalid_budgets` and `failed_moves` say what there is to say of these,
-    by pool; `budgets` how many machines may go for each reason.
+    `dead_nodes`, `due`, `consolidation`, `forgone`, `invalid_budgets` and `failed_moves` say what there is to say of
+    these, by pool; `budgets` how many machines may go for each reason.
     """
     open_nodes = {place.machine.name for place in places if place.rank is Rank.NODE}
     bought = Counter(request.pool for request in requests)

@@ -39,6 +39,13 @@ def test_a_pod_that_came_meanwhile_has_taken_the_room():
     assert cancels(given) == [("old", GONE)]
 
 
+def test_where_another_node_has_as_much_room_the_pods_move():
+    pods = [runs("a", "old", "1200m"), runs("b", "n", "900m"), runs("c", "m", "500m")]
+    assert cancels(scene(node("old"), node("n"), node("m"), moves("old", "a"), pods=pods)) == []
+    pods.append(runs("d", "m", "400m"))
+    assert cancels(scene(node("old"), node("n"), node("m"), moves("old", "a"), pods=pods)) == [("old", GONE)]
+
+
 def test_what_has_begun_goes_on():
     given = scene(node("old"), node("n"), moves("old", "a", **DRAINS), pods=[runs("a", "old", "1200m")])
     given.pods.append(runs("late", "n", "900m"))
