@@ -35,11 +35,6 @@ def _nobody_goes_already() -> list[Change]:
     return [(budgets, "counted_reason", lambda _removal: None)]
 
 
-def _never_open() -> list[Change]:
-    """Take each budget with a window for one that is not open."""
-    return [(budgets, "is_open", lambda budget, _at: budget.start is None)]
-
-
 def _all_at_once() -> list[Change]:
     """Let all go where no budget is open."""
     return [(budgets, "USUAL", RemovalBudget(nodes="100%", reasons=EVICTING_REASONS))]
@@ -51,7 +46,6 @@ KEPT_MACHINE_MUTATIONS: Final = (
     Mutation("pods that write to their disks move in pools that keep them", _disks_go, first=130, within=40),
     Mutation("a person's cancel holds for one removal alone", _cancels_forgotten, first=130, within=40),
     Mutation("budgets do not count the machines that go", _nobody_goes_already, first=130, within=40),
-    Mutation("the windows of budgets are never open", _never_open, first=130, within=40),
     Mutation("without a budget all machines go at once", _all_at_once, first=130, within=40),
 )
 """Each found by histories in which pods are moved."""

@@ -63,10 +63,6 @@ def _limits_are_drift() -> list[Change]:
     return [(drift, "template_hash", template_hash), (template, "template_hash", template_hash)]
 
 
-def _bad_at_once() -> list[Change]:
-    return [(failing_nodes, "judged_at", lambda since, _after, **_more: since)]
-
-
 def _any_status_is_bad() -> list[Change]:
     """Take a Node that has the condition for one that has it as True."""
 
@@ -86,10 +82,6 @@ def _one_too_many() -> list[Change]:
         return replace(of_pool, further=of_pool.further + is_full)
 
     return [(over_max, "_excess", excess)]
-
-
-def _given_up_by_nobody() -> list[Change]:
-    return [(removal, "given_up", lambda _seen, _now: None)]
 
 
 def _forced_without_a_word() -> list[Change]:
@@ -118,10 +110,8 @@ MOVED_POD_MUTATIONS: Final = (
     Mutation("a replacement that does not come is waited for without end", _waits_for_ever, first=130, within=40),
     Mutation("machines are rotated in the first tenth of their age", _too_young, first=130, within=40),
     Mutation("other limits of a pool are drift", _limits_are_drift, first=130, within=40),
-    Mutation("a condition of a Node need not last", _bad_at_once, first=130, within=40),
     Mutation("a condition of a Node counts whatever it says", _any_status_is_bad, first=130, within=40),
     Mutation("a pool at its max is above it", _one_too_many, first=130, within=40),
-    Mutation("no drain is given up", _given_up_by_nobody, first=130, within=40),
     Mutation("pods are forced to end where nobody said so", _forced_without_a_word, first=130, within=40),
     Mutation("machines with pods are to go now", _not_only_empty_ones, first=130, within=40),
 )
