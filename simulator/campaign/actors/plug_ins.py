@@ -61,6 +61,7 @@ class PlugIns:
         self._refused = scenario.types if random.random() < _REFUSES_ALL else scenario.types[:1]
         self._is_wanted = random.random() < _SHARE
         self._bought = self._came = 0
+        self._on_trial: set[str] = set()
         self._is_in = False
 
     def note(self, resource: Resource, change: Change) -> None:
@@ -72,9 +73,13 @@ class PlugIns:
         # are moved.
         is_unsaid = not seats and not self._scenario.has_policies
         if is_unsaid or any(seat["name"].startswith(f"{self._app}-") for seat in seats):
-            self._bought += change.before is None
+            name = change.now["metadata"]["name"]
+            if change.before is None:
+                self._on_trial.add(name)
+                self._bought += 1
             was_ready = change.before is not None and phase_of(change.before) == "Ready"
-            self._came += phase_of(change.now) == "Ready" and not was_ready
+            # One that was on its way before is for somebody else.
+            self._came += name in self._on_trial and phase_of(change.now) == "Ready" and not was_ready
 
     async def trouble(self) -> None:
         """Let the plug-in refuse pods for its time, when all else is calm, and take it away."""

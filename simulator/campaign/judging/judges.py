@@ -34,8 +34,8 @@ class Judges:
     """
 
     def __init__(self, sim: Simulation, scenario: Setup, witness: Witness, cloud: Side, *, are_told: bool) -> None:
-        def tell(what: str) -> None:
-            sim.tell("rules", what)
+        def tell(violation: str) -> None:
+            sim.tell("rules", violation)
 
         def may_leap() -> bool:
             return any(incarnation.ahead for incarnation in sim.alive)

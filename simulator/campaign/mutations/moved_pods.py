@@ -39,10 +39,10 @@ def _waits_for_ever() -> list[Change]:
     real = removal.not_replaced_yet
 
     def not_replaced_yet(seen: Any, now: Any) -> Any:
-        waiting = seen.replacement is not None and not seen.replacement.is_ready
-        if not waiting:
+        replacement = seen.replacement
+        if replacement is None or replacement.is_ready:
             return real(seen, now)
-        lasting = seen.replacement.model_copy(update={"lost": "", "judged_at": now + timedelta(days=1)})
+        lasting = replacement.model_copy(update={"lost": "", "judged_at": now + timedelta(days=1)})
         return real(seen.model_copy(update={"replacement": lasting}), now)
 
     return [(removal, "not_replaced_yet", not_replaced_yet)]

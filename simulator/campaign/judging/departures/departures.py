@@ -8,10 +8,10 @@ from api.v1alpha1.removal_budget import EVICTING_REASONS
 from simulator.apiserver.history import Change
 from simulator.campaign.judging.departures.endings import Endings
 from simulator.campaign.judging.departures.facts import Clocks, Facts, PoolSpecs, is_prompt, window_of
-from simulator.campaign.judging.departures.pace import Pace
+from simulator.campaign.judging.departures.pace import PaceRules
 from simulator.campaign.judging.departures.replacement import Replacements
 from simulator.campaign.judging.departures.safety import Safety
-from simulator.campaign.judging.departures.wear import Wear
+from simulator.campaign.judging.departures.wear import RenewalRules
 from simulator.campaign.judging.pool_sizes import PoolSizes
 from simulator.campaign.judging.recorder import Witness, phase_of
 from simulator.campaign.setup import Setup
@@ -47,9 +47,9 @@ class DepartureRules:
         self._is_judged = scenario.has_policies
         self._specs = PoolSpecs(sim.seconds, window)
         self._safety = Safety(cluster, witness, facts, self._specs, clocks=clocks)
-        self._pace = Pace(witness, facts, self._specs, sizes, window=window, clocks=clocks)
+        self._pace = PaceRules(witness, facts, self._specs, sizes, window=window, clocks=clocks)
         self._replacements = Replacements(witness, facts, seconds=sim.seconds, has_losses=bool(scenario.losses))
-        self._wear = Wear(witness, facts, self._specs, window=window, clocks=clocks)
+        self._wear = RenewalRules(witness, facts, self._specs, window=window, clocks=clocks)
         self._endings = Endings(
             witness,
             self._specs,
@@ -85,8 +85,8 @@ class DepartureRules:
     def look(self) -> None:
         """Look at what time alone makes wrong."""
         if self._is_judged:
-            for what in self._endings.late(list(filter(_evicts, self._witness.removals.values()))):
-                self._wrong(what)
+            for violation in self._endings.late(list(filter(_evicts, self._witness.removals.values()))):
+                self._wrong(violation)
 
     def moving(self) -> list[str]:
         """Return the removals that policies have begun and whose pods may yet move."""

@@ -18,7 +18,7 @@ _DEAD: Final = "Dead"
 _WHOLE: Final = 100
 
 
-class Pace:
+class PaceRules:
     """Counts the machines of each pool that go.
 
     Args:

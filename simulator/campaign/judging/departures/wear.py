@@ -20,7 +20,7 @@ _WHOLE_SECONDS: Final = timedelta(seconds=1)
 _NEVER: Final = float("-inf")
 
 
-class Wear:
+class RenewalRules:
     """Knows which machines are due.
 
     Args:
