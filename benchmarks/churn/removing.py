@@ -122,11 +122,12 @@ class Removing:
         return all(new.is_ready for new in leaving.replacement)
 
     def _is_turn(self, leaving: _Leaving) -> bool:
-        """Return whether its drain may begin: onto room that is there, a machine goes at a time."""
-        if not leaving.removal.moves:
+        """Return whether its drain may begin: onto room that is there, one machine of a step goes at a time."""
+        step = leaving.removal.step
+        if not leaving.moves or not step:
             return True
-        others = [o for o in self._leaving.values() if o is not leaving and o.removal.moves and o.drained is not None]
-        return not others and not self._world.waiting
+        others = (o for o in self._leaving.values() if o is not leaving and o.moves and o.removal.step == step)
+        return not any(o.drained is not None or o.machine.name < leaving.machine.name for o in others)
 
 
 def _object(leaving: _Leaving) -> NodeRemovalRequest:
