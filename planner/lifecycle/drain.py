@@ -24,7 +24,6 @@ from planner.lifecycle.clocks.drain_limits import (
 from planner.lifecycle.removal_effect import RemovalEffect
 from planner.lifecycle.seen import Blocker, DrainLimit, DrainSeen, PerNodePodsSeen, RemovalObservation
 from planner.lifecycle.step import SENTENCE_CHARACTERS, Act, Step, Wait, shortened
-from planner.objects.stays import STUCK_AFTER
 
 SYSTEM_CRITICAL_FROM: Final = 2_000_000_000
 """Lowest priority of pods that the cluster itself needs. Source: Kubernetes docs, "Pod Priority and Preemption"."""
@@ -152,7 +151,7 @@ def _until_all_end(limits: DrainLimits, pods: Sequence[Occupant]) -> DrainLimits
     ends = [pod.ends_at for pod in pods if pod.is_terminating and pod.blocker is None and pod.ends_at is not None]
     if limits.given_up_at is None or not ends or len(ends) < len(pods):
         return limits
-    return replace(limits, given_up_at=max(limits.given_up_at, max(ends) + STUCK_AFTER))
+    return replace(limits, given_up_at=max(limits.given_up_at, max(ends) + ENDS_WITH))
 
 
 def _holds_up(daemon: Occupant, status: NodeRemovalRequestStatus, now: datetime | None) -> bool:
