@@ -7,8 +7,9 @@ import pytest
 
 from benchmarks.generator import Recipe, draw
 from benchmarks.objects import pods_of, server_types_of
+from planner.packing.optimiser import joint_stocked
 from planner.packing.optimiser.effort import ROUND
-from planner.packing.optimiser.joint_stock import joint_stock_of
+from planner.packing.optimiser.joint_stock import JointStock, joint_stock_of
 from planner.packing.optimiser.joint_stocked import placed_on
 from planner.packing.optimiser.part import is_divisible
 from planner.packing.optimiser.solve import never, solve
@@ -88,6 +89,23 @@ def test_what_is_bought_holds_all_pods_where_they_may_be():
 def test_machines_that_are_too_few_hold_not_all():
     [problem, *_] = joint_problems(zonal(0))
     assert placed_on(problem, {}, 1.0, never) is None
+
+
+def test_machines_that_cost_nothing_and_do_not_hold_all_are_tried_with_room_to_spare(monkeypatch: pytest.MonkeyPatch):
+    """All pods would fit onto Nodes that are there, were it not for rules between them."""
+    [problem, *_] = joint_problems(zonal(0))
+    known = problem.known
+    assert known is not None
+    spares: list[float] = []
+
+    def free_stock(*_: object, spare: float, **__: object) -> JointStock:
+        spares.append(spare)
+        return JointStock({0: 1}, cost=0, bound=0)
+
+    monkeypatch.setattr(joint_stocked, "joint_stock_of", free_stock)
+    monkeypatch.setattr(joint_stocked, "placed_on", lambda *_: None)
+    assert joint_stocked.by_joint_stock(problem, known, ROUND, never) is known
+    assert spares == [0.0, 0.5]
 
 
 @pytest.mark.parametrize("seed", range(3))
