@@ -23,6 +23,8 @@ from planner.supply.machines import price_list
 _UNBOUNDED: Final = Consolidation(max_moved_pods=100_000)
 """The settings of a pool that says no more than that it consolidates, for all that one look comes to."""
 _ALL: Final = 1
+_LOOKS: Final = 16
+"""Enough for what is said, which nobody acts on: it is asked for again and again."""
 
 
 def potential(known: KnownState) -> Potential:
@@ -35,7 +37,11 @@ def potential(known: KnownState) -> Potential:
     if not fleet.members:
         return Potential()
     displacer = Displacer(known, [member.machine.name for member in fleet.members], closed=fleet.idle)
-    steps = Search(displacer, fleet, of_currency(known.pool_kinds, fleet.currency), pack, share=_ALL).best().steps
+    steps = (
+        Search(displacer, fleet, of_currency(known.pool_kinds, fleet.currency), pack, share=_ALL, looks=_LOOKS)
+        .best()
+        .steps
+    )
     return Potential(fleet.currency, _by_pool(steps))
 
 

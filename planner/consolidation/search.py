@@ -59,6 +59,7 @@ class Search:
         pool_kinds: what may be bought in their place.
         packer: for looking.
         share: at most one in so many machines goes.
+        looks: at most so many sets of machines are looked at.
     """
 
     def __init__(
@@ -69,6 +70,7 @@ class Search:
         packer: Packer,
         *,
         share: int = LARGEST_SHARE,
+        looks: int = _MOST_LOOKS,
     ) -> None:
         self._displacer = displacer
         self._fleet = fleet
@@ -80,7 +82,7 @@ class Search:
         self._seen: dict[frozenset[str], ChosenSteps] = {}
         self._blocked: set[str] = set()
         size = len(displacer.places) + sum(len(member.pods) for member in self._members.values())
-        self._left = max(_FEWEST_LOOKS, min(_MOST_LOOKS, _WORK // max(1, size)))
+        self._left = max(_FEWEST_LOOKS, min(looks, _WORK // max(1, size)))
 
     def best(self) -> ChosenSteps:
         """Return the best choice of the looks that the work allows; one without steps if nothing is worth it."""

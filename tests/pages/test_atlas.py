@@ -44,6 +44,7 @@ OF_THE_LOOK = {
     "_holds_up",
     "_more",
     "_order",
+    "_until_all_end",
     "force_at",
     "grace_left",
     "in_turn",

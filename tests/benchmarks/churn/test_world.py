@@ -124,7 +124,7 @@ def replaced(removing: type[Removing]) -> ChurnWorld:
     machine = ready(world, CX32)
     world.step(0)
     removals = removing(world)
-    removals.begin(removal_of(machine), [world.buy(CX22)])
+    removals.begin(removal_of(machine), [world.buy(CX22)], {})
     for now in range(TICK, 600, TICK):
         world.step(now)
         removals.go_on()

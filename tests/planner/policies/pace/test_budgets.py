@@ -6,6 +6,7 @@ from datetime import timedelta
 
 import pytest
 from hypothesis import given as drawn
+from hypothesis import settings
 from hypothesis import strategies as st
 
 from planner.plan import POLICIES, plan
@@ -318,6 +319,7 @@ ACTS = st.lists(
 )
 
 
+@settings(deadline=None)
 @drawn(BUDGETS, ACTS)
 def test_budgets_hold_whenever_a_removal_begins(budgets, acts):
     """An independent reading of the rule: after each round, every open budget of its reason holds."""
