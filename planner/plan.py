@@ -82,9 +82,10 @@ def _plan_of(known: KnownState, decided: Decided, policies: Sequence[Policy]) ->
     snapshot, seating, assignment, machines = known.snapshot, known.seating, decided.assignment, known.machines
     wanted = assignment.used | {name for name, seats in seating.seats.items() if seats} | taking_pods(machines)
     buying = {request.pool for request in decided.requests}
-    leaving = departures(snapshot, machines, wanted, policies, price_list(snapshot), buying=buying)
+    prices = price_list(snapshot)
+    leaving = departures(snapshot, machines, wanted, policies, prices, buying=buying)
     requests = (*decided.requests, *leaving.requests)
-    savings = forgone(known, decided, leaving)
+    savings = forgone(known, decided, leaving, prices)
     reports = pool_reports(
         snapshot,
         machines,

@@ -21,7 +21,7 @@ from planner.placement.decide import Decided
 from planner.placement.known_state import KnownState
 from planner.policies.departures import Departures
 from planner.report.pool_report import SAVING_FORGONE
-from planner.supply.machines import machine_price, price_list
+from planner.supply.machines import PriceList, machine_price
 
 LOOKS_EVERY: Final = timedelta(minutes=10)
 NEEDS: Final = "it needs scaleDown.mode: drain and scaleDown.consolidate"
@@ -43,12 +43,13 @@ class Forgone:
     """What consolidation came to, and in pools without it, when it was last looked what it would come to, by pool."""
 
 
-def forgone(known: KnownState, decided: Decided, leaving: Departures) -> Forgone:
+def forgone(known: KnownState, decided: Decided, leaving: Departures, prices: PriceList) -> Forgone:
     """Return what the pools forgo that do not consolidate; in a round that does not look, what the last look told."""
     made = potential(known) if _has_time(known, decided, leaving) else None
     pools = known.snapshot.pools
     reasons = (
-        (pool.metadata.name, _last_told(pool) if made is None else _worth_saying(pool, known, made)) for pool in pools
+        (pool.metadata.name, _last_told(pool) if made is None else _worth_saying(pool, known, made, prices))
+        for pool in pools
     )
     statuses = ((pool.metadata.name, _status(pool, leaving, made, known.snapshot.now)) for pool in pools)
     return Forgone(
@@ -84,19 +85,18 @@ def _last_told(pool: NodePool) -> Reason | None:
     return next((Reason(each.reason, each.message) for each in of_pool), None)
 
 
-def _worth_saying(pool: NodePool, known: KnownState, made: Potential) -> Reason | None:
+def _worth_saying(pool: NodePool, known: KnownState, made: Potential, prices: PriceList) -> Reason | None:
     own = made.pools.get(pool.metadata.name)
-    price = Decimal(0) if own is None else _price(pool, known, made.currency)
+    price = Decimal(0) if own is None else _price(pool, known, made.currency, prices)
     if own is None or own.saving_per_hour * _PERCENT < price * _WORTH_SAYING_PERCENT:
         return None
     return Reason(_NOT_CONSOLIDATED, _sentence(own, price, made.currency))
 
 
-def _price(pool: NodePool, known: KnownState, currency: str) -> Decimal:
+def _price(pool: NodePool, known: KnownState, currency: str, prices: PriceList) -> Decimal:
     """Return what the machines of the pool cost per hour that are paid in this currency."""
-    prices, ref = price_list(known.snapshot), pool.spec.template.class_ref
     own = (machine for machine in known.machines.values() if machine.pool == pool.metadata.name and machine.counts)
-    costs = (machine_price(machine, ref, prices) for machine in own)
+    costs = (machine_price(machine, pool.spec.template.class_ref, prices) for machine in own)
     return sum((cost[0] for cost in costs if cost is not None and cost[1] == currency), Decimal(0))
 
 

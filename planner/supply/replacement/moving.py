@@ -97,10 +97,13 @@ class _Successors:
 
     def __init__(self, machines: Iterable[Machine], pods: Iterable[Pod]) -> None:
         self._by_owner: dict[str, list[datetime]] = {}
-        began = [at for machine in machines if is_moving(machine) and (at := _drained_since(machine)) is not None]
-        for pod in pods if began else ():
+        began = (at for machine in machines if is_moving(machine) and (at := _drained_since(machine)) is not None)
+        first = min(began, default=None)
+        if first is None:
+            return
+        for pod in pods:
             is_alive = not (pod.is_terminating or pod.is_finished)
-            if is_alive and pod.owner is not None and pod.created_at is not None and pod.created_at >= min(began):
+            if is_alive and pod.owner is not None and pod.created_at is not None and pod.created_at >= first:
                 self._by_owner.setdefault(pod.owner.uid, []).append(pod.created_at)
 
     def take(self, pod: Pod, machine: Machine) -> bool:
