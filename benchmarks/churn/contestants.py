@@ -13,6 +13,8 @@ from benchmarks.churn.world import ChurnWorld
 _MINUTE: Final = 60
 _BEAT: Final = 2 * _MINUTE
 """How often Growth looks for something to consolidate here. A worker may each minute, and takes twice the time."""
+_DRAIN_TIMEOUT: Final = "30m"
+"""Longer than budgets are closed here: a drain that waits for one costs less than one that is begun again."""
 
 
 class GrowthBuys:
@@ -31,7 +33,8 @@ class GrowthBuys:
 
 def _consolidating(world: ChurnWorld, after: str, move_price: str) -> GrowthSide:
     consolidate = {"after": after, "movePrice": move_price}
-    return GrowthSide(world, {"mode": "drain", "consolidate": consolidate}, every=_BEAT)
+    scale_down = {"mode": "drain", "drainTimeout": _DRAIN_TIMEOUT, "consolidate": consolidate}
+    return GrowthSide(world, scale_down, every=_BEAT)
 
 
 EMPTY_ONLY: Final = "Growth, empty only"

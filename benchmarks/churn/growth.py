@@ -13,6 +13,7 @@ from benchmarks.churn.removing import Removing
 from benchmarks.churn.view import EPOCH, ChurnView, moment
 from benchmarks.churn.world import TICK, ChurnWorld
 from planner.lifecycle.arrival.reservation import RELEASE_AFTER_READY
+from planner.lifecycle.clocks.drain_limits import DRAIN_TIMEOUT
 from planner.model.plan import Plan, PlannedRequest, PlannerMemory, Snapshot
 from planner.objects.counted_pods import is_demand
 from planner.packing.fallback.quick import is_proven, quick_answer
@@ -67,7 +68,7 @@ class GrowthSide:
         self._every = every
         self._view = ChurnView(world, scale_down or {})
         self._coming: dict[str, _Coming] = {}
-        self._removing = Removing(world)
+        self._removing = Removing(world, self._view.pool.spec.scale_down.drain_timeout or DRAIN_TIMEOUT)
         self._annotations: dict[str, dict[str, str]] = {}
         """Of Nodes, by name."""
         self._status = NodeClassStatus()

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Final
 
 from api.meta import ObjectMeta
@@ -14,13 +15,13 @@ from api.v1alpha1.node_removal_request import (
 )
 from benchmarks.churn.view import EPOCH, moment
 from benchmarks.churn.world import TICK, ChurnWorld
+from planner.lifecycle.clocks.drain_limits import DRAIN_TIMEOUT
 from planner.model.plan import PlannedRemoval
 from planner.policies.emptiness import FOUND_EMPTY
 from simulator.peers.fleet import FleetMachine
 
 _ASK_AGAIN_AFTER: Final = 10
 """Seconds between two tries to evict pods, as planner/lifecycle/drain.py has it."""
-_DRAIN_TIMEOUT: Final = 900
 _ARRIVES_WITHIN: Final = 1500
 """Provisioning and join timeout: how long a replacement is waited for."""
 
@@ -43,10 +44,16 @@ class _Leaving:
 
 
 class Removing:
-    """All machines under removal."""
+    """All machines under removal.
 
-    def __init__(self, world: ChurnWorld) -> None:
+    Args:
+        world: whose machines they are.
+        drain_timeout: after which a drain is given up.
+    """
+
+    def __init__(self, world: ChurnWorld, drain_timeout: timedelta = DRAIN_TIMEOUT) -> None:
         self._world = world
+        self._drain_timeout = int(drain_timeout.total_seconds())
         self._leaving: dict[str, _Leaving] = {}
         self.cancelled = 0
 
@@ -110,7 +117,7 @@ class Removing:
                 self.cancel(machine.name)
         if leaving.drained is None or machine.name not in self._leaving:
             return
-        if world.now >= leaving.drained + _DRAIN_TIMEOUT:
+        if world.now >= leaving.drained + self._drain_timeout:
             self.cancel(machine.name)
             return
         for pod in list(machine.pods.values()):

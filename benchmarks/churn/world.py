@@ -157,7 +157,8 @@ class ChurnWorld:
             watcher(pod)
         self.tally.moved += 1
         self.delete(pod)
-        if not pod.is_old:
+        # An old one makes way for a new one that is there, unless too few of either are left.
+        if not pod.is_old or len(self.of_workload[pod.workload]) < self.replicas[pod.workload]:
             self.create(pod.workload, lasts=pod.lasts)
         self.version += 1
         return True
