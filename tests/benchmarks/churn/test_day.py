@@ -12,6 +12,7 @@ from benchmarks.churn.stream import Stream, draw
 from benchmarks.churn.world import ChurnWorld
 
 DAY = draw(3, days=1, deployments=12, jobs=3)
+SMALL_DAY = draw(3, days=1, deployments=5, jobs=1)
 PEERS = [name for name in CONTESTANTS if "rule" in name and "purchases" not in name]
 OTHERS = [name for name in CONTESTANTS if name not in PEERS and name != EMPTY_ONLY]
 
@@ -65,6 +66,14 @@ def test_the_same_stream_ends_the_same():
     tallies = [Seen(short, EMPTY_ONLY).world.tally for _ in range(2)]
     assert tallies[0].cost == tallies[1].cost
     assert tallies[0].waits == tallies[1].waits
+
+
+def test_a_day_of_consolidation_costs_less_than_the_rule_of_a_peer_moves_fewer_pods_and_lets_them_wait_less():
+    names = EMPTY_ONLY, "Growth, consolidating after 1 m, movePrice 90 %", "Karpenter's rule, 0 s"
+    waiting, growth, peer = (Seen(SMALL_DAY, name).world.tally for name in names)
+    assert growth.cost < peer.cost < waiting.cost
+    assert 0 < growth.moved <= peer.moved / 2
+    assert growth.waiting_seconds < peer.waiting_seconds
 
 
 @pytest.mark.nightly
