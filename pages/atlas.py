@@ -22,7 +22,7 @@ from pages.exploration import NOW, ExploredWorld, Narrowing, explore
 from pages.narrowed import ALONE, NARROWED
 from planner.lifecycle import removal, request
 from planner.lifecycle.clocks.deadlines import told_late
-from planner.lifecycle.drain import Refusal
+from planner.lifecycle.drain import EVICTING, Refusal
 from planner.lifecycle.outcome import REMOVAL_OUTCOMES, REQUEST_OUTCOMES, Outcome
 from planner.lifecycle.removal_effect import RemovalEffect
 from planner.lifecycle.request import RequestEffect
@@ -246,7 +246,7 @@ REMOVAL: Final = DrawnLifecycle(
         "decision.by": (),
         "decision.word": tuple(DecisionKind),
         "status.cancel.by": tuple(sorted(removal.BY_ITSELF)),
-        "status.reason": (removal.DELETE_FAILED, removal.RETRIED, *Refusal),
+        "status.reason": (removal.DELETE_FAILED, removal.RETRIED, EVICTING, *Refusal),
     },
     narrow=NARROWED,
 )

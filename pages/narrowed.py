@@ -10,7 +10,7 @@ from typing import Any, Final
 from api.v1alpha1.node_removal_request import RemovalPhase
 from pages.exploration import NOW, Narrowing
 from planner.lifecycle.decision import RETRIED
-from planner.lifecycle.drain import Refusal
+from planner.lifecycle.drain import EVICTING, Refusal
 from planner.lifecycle.removal import DELETE_FAILED
 from planner.lifecycle.seen import DrainLimit
 from planner.lifecycle.step import DecisionKind
@@ -50,7 +50,8 @@ def _has_effect(kinds: Sequence[Any], facts: Facts) -> Sequence[Any]:
 
 def _reasons(words: Sequence[Any], facts: Facts) -> Sequence[Any]:
     """Return the reasons that matter in a phase; no drain goes on while an annotation is answered."""
-    known = Refusal if _is_draining(facts) and facts["decision"] is None else (DELETE_FAILED, RETRIED)
+    is_drain = _is_draining(facts) and facts["decision"] is None
+    known = (EVICTING, *Refusal) if is_drain else (DELETE_FAILED, RETRIED)
     return [words[0], *known]
 
 

@@ -5,7 +5,7 @@ The number of rounds is written on the object before a round asks, so that a kil
 
 import asyncio
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import groupby
 from typing import Final
 
@@ -15,11 +15,21 @@ from activities.ports.cluster import NODES, PODS, Object
 from activities.ports.ports import Ports
 from activities.removals.evictions import EvictionRefused, ask_to_leave, delete_pods
 from activities.removals.look import RemovalObjects
-from api.meta import Condition
+from api.meta import Condition, read_moment
 from api.v1alpha1.node_removal_request import NodeRemovalRequest, RemovalPhase
 from planner.lifecycle.clocks.deadlines import LATE
 from planner.lifecycle.clocks.drain_limits import hard_deadline
-from planner.lifecycle.drain import DAEMONS, FORCING, LAST_GRACE, NAMED, Refusal, force_at, grace_left, in_turn
+from planner.lifecycle.drain import (
+    COME_BACK,
+    DAEMONS,
+    FORCING,
+    LAST_GRACE,
+    NAMED,
+    Refusal,
+    force_at,
+    grace_left,
+    in_turn,
+)
 from planner.lifecycle.json_predicates import is_terminating, key_of
 from planner.lifecycle.leaving import HAS_LOCAL_DATA
 from planner.lifecycle.step import Act, shortened
@@ -115,6 +125,9 @@ async def evict_pods(ports: Ports, recorder: Recorder, observed: RemovalObjects,
         attempts = 1 if len(refused) < len(leaving) else record.model.status.evict_attempts
         await _tell_refused(ports, recorder, observed.node, record, refused, attempts=attempts)
         return
+    # Who has come back comes back again: without a pause that grows it would be restarted every few seconds.
+    are_back = bool(leaving) and not is_forced and all(_came_since(pod, status.drain_started_at) for pod in leaving)
+    text = shortened(f"{act.message}; {COME_BACK}") if are_back else act.message
     await write_status(
         ports.cluster,
         record,
@@ -122,9 +135,9 @@ async def evict_pods(ports: Ports, recorder: Recorder, observed: RemovalObjects,
         event=None,
         because=message,
         reason=act.reason,
-        message=act.message,
-        evict_attempts=0,
-        conditions=_not_drained(record, act.reason, act.message, ports),
+        message=text,
+        evict_attempts=record.model.status.evict_attempts if are_back else 0,
+        conditions=_not_drained(record, act.reason, text, ports),
     )
 
 
@@ -195,6 +208,11 @@ async def _tell_refused(
     await tell(recorder, record, reason, message, warning=True)
     if node is not None:
         await tell_on(recorder, NODES, node, reason, message, warning=True)
+
+
+def _came_since(pod: Object, began: datetime | None) -> bool:
+    created = read_moment(pod["metadata"].get("creationTimestamp", ""))
+    return began is not None and created is not None and created > began
 
 
 def _in_turn(observed: RemovalObjects) -> list[Object]:

@@ -47,6 +47,8 @@ class Refusal(StrEnum):
 
 
 EVICTING: Final = "Evicting"
+COME_BACK: Final = "those that were asked come back to the node, as they tolerate each taint"
+"""Of pods that nothing on a Node keeps off; rest of a sentence (docs/decisions/0017)."""
 HARD_GRACE: Final = "HardGrace"
 """Reason from the pool's hardGrace on: pods are deleted, whatever keeps them."""
 LAST_GRACE: Final = "TerminationGracePeriod"
@@ -284,6 +286,8 @@ def _asked(status: NodeRemovalRequestStatus, again_at: datetime) -> Wait:
         reason, message = Refusal.BUDGET.value, status.message
     elif status.evict_attempts and status.reason == Refusal.SERVER:
         reason, message = Refusal.SERVER.value, status.message
+    elif status.evict_attempts and status.reason == EVICTING:
+        reason, message = EVICTING, status.message
     else:
         reason, message = EVICTING, "Pods were asked to leave"
     return Wait(reason=reason, message=message, until=again_at, look_every=LOOK_AT_BLOCKED_EVERY)

@@ -9,7 +9,7 @@ from activities.objects.removal_cancels import cancel as cancel_by_planner
 from activities.ports.cluster import DISRUPTION_BUDGETS, NODE_POOLS, NODE_REMOVAL_REQUESTS, NODES, PODS
 from activities.ports.errors import Forbidden, Unreachable
 from planner.lifecycle.removal import next_step
-from planner.lifecycle.step import Wait
+from planner.lifecycle.step import Act, Wait
 from simulator.apiserver.cluster import MemoryCluster
 from tests.activities.lives import NAME, START, at_each_write
 from tests.activities.removals.drains import OVER, draining, end_pods, events, go_on, going, pods, status_of
@@ -299,3 +299,25 @@ async def test_the_planner_cancels_a_drain_and_what_was_evicted_stays_so():
     await life.do("finish_removal")
     assert await life.find(NODE_REMOVAL_REQUESTS) is None
     assert list(await pods(life)) == ["web-2"]
+
+
+async def test_a_pod_that_comes_back_is_asked_less_and_less_often_and_that_is_told():
+    life = await draining("web-1")
+    asked = []
+    for number in range(2, 7):
+        before = life.now()
+        while not isinstance(step := await life.removal_step(), Act):
+            life.pass_time(1)
+        assert step.effect == "evict_pods"
+        asked.append((life.now() - before).total_seconds())
+        await life.do("evict_pods", step)
+        await end_pods(life)
+        # Its controller makes another one, which the scheduler binds to the same Node: it tolerates each taint.
+        life.pass_time(1)
+        await life.run_pod(f"web-{number}", tolerations=[{"operator": "Exists"}])
+    # 10 s after one that was let go, and after the first that had come back; then twice as long each time.
+    assert asked == [0, 9, 9, 19, 39]
+    status = await status_of(life)
+    assert (status["evictAttempts"], status["reason"]) == (4, "Evicting")
+    assert "come back to the node" in status["message"]
+    assert "come back to the node" in (await life.removal_step()).message

@@ -110,6 +110,14 @@ DRAINS = {
         ahead(6),
         None,
     ),
+    "who was asked came back three times": (
+        draining({"evict_attempts": 3, "reason": "Evicting", "message": "Evict 1 pods; they come back"} | ASKED),
+        None,
+        Wait,
+        "Evicting",
+        ahead(36),
+        None,
+    ),
     "killed in the middle of evictions": (
         draining({"evict_attempts": 1, "reason": "Draining"} | ASKED),
         None,
