@@ -121,12 +121,13 @@ async def evict_pods(ports: Ports, recorder: Recorder, observed: RemovalObjects,
         refused = await delete_pods(ports.cluster, leaving, graces)
     else:
         refused = await ask_to_leave(ports.cluster, leaving)
+    # Who has come back comes back again: without a pause that grows it would be restarted every few seconds.
+    first_asked = sum(not _came_since(pod, status.drain_started_at) for pod in leaving)
     if refused:
-        attempts = 1 if len(refused) < len(leaving) else record.model.status.evict_attempts
+        attempts = 1 if len(refused) < first_asked else record.model.status.evict_attempts
         await _tell_refused(ports, recorder, observed.node, record, refused, attempts=attempts)
         return
-    # Who has come back comes back again: without a pause that grows it would be restarted every few seconds.
-    are_back = bool(leaving) and not is_forced and all(_came_since(pod, status.drain_started_at) for pod in leaving)
+    are_back = bool(leaving) and not is_forced and not first_asked
     text = shortened(f"{act.message}; {COME_BACK}") if are_back else act.message
     await write_status(
         ports.cluster,

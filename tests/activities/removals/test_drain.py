@@ -321,3 +321,21 @@ async def test_a_pod_that_comes_back_is_asked_less_and_less_often_and_that_is_to
     assert (status["evictAttempts"], status["reason"]) == (4, "Evicting")
     assert "come back to the node" in status["message"]
     assert "come back to the node" in (await life.removal_step()).message
+
+
+async def test_pods_that_come_back_are_asked_no_more_often_because_of_one_that_a_budget_keeps():
+    life = await draining("web-1")
+    await life.add_budget()
+    asked = []
+    for number in range(1, 6):
+        await life.run_pod(f"agent-{number}", labels={"app": "agent"}, tolerations=[{"operator": "Exists"}])
+        before = life.now()
+        while not isinstance(step := await life.removal_step(), Act):
+            life.pass_time(1)
+        asked.append((life.now() - before).total_seconds())
+        await life.do("evict_pods", step)
+        await end_pods(life)
+        life.pass_time(1)
+    # The pause doubles from the first round on that let nobody go for the first time.
+    assert asked == [0, 9, 19, 39, 79]
+    assert "web-1" in await pods(life)
