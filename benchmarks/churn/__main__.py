@@ -25,7 +25,7 @@ app = App(name="benchmarks.churn")
 def main(
     *sides: str,
     seeds: Annotated[tuple[int, ...], Parameter(consume_multiple=True, negative="")] = (0, 1, 2, 3, 4),
-    days: int = 3,
+    days: int = 1,
     deployments: int = 60,
     jobs: int = 12,
     processes: int = os.cpu_count() or 1,

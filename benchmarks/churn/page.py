@@ -29,7 +29,7 @@ def tables(churned: Churned) -> str:
     return "\n\n".join(
         (
             measured([growth()]),
-            f"Means of {seeds} seeds, {churned.recipe.days} days each.",
+            f"Means of {_number(seeds, 'seed')}, {_number(churned.recipe.days, 'day')} each.",
             _table(_HEADS, (_mean(churned, side) for side in sides)),
             "### Each seed",
             _table(
@@ -77,6 +77,10 @@ def _line(churned: Churned, outcome: ChurnOutcome) -> list[str]:
         f"{outcome.moved:,}",
         f"{outcome.purchases:,}",
     ]
+
+
+def _number(number: int, name: str) -> str:
+    return f"{number} {name}" if number == 1 else f"{number} {name}s"
 
 
 def _share(share: float) -> str:
