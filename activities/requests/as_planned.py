@@ -22,9 +22,9 @@ from api.v1alpha1.node_request import NodeRequestSpec
 from planner.objects.kinds import Node
 from planner.objects.offering import Offering
 from planner.parsing.objects import UnreadableObject, parse_node
-from planner.supply.agreement import Agreement, Agreements
-from planner.supply.learned import amounts, quantities
 from planner.supply.node_template import Deviations, deviations
+from planner.supply.observed.agreement import Agreement, Agreements
+from planner.supply.observed.learned import amounts, quantities
 
 AS_PLANNED: Final = "NodeAsPlanned"
 """The condition."""

@@ -43,8 +43,8 @@ from planner.lifecycle.request import STARTUP_TIMEOUT
 from planner.lifecycle.step import Act, shortened
 from planner.objects.offering import Offering
 from planner.parsing.json_part import FieldError, Part
-from planner.supply.learned import learned
 from planner.supply.node_template import labels_to_set
+from planner.supply.observed.learned import learned
 
 PODS_REFUSED = "PodsRefused"
 """The planned pods cannot be let onto the reserved Node, so that the reservation would only keep them out."""

@@ -12,7 +12,7 @@ from planner.lifecycle.json_predicates import is_waiting
 from planner.lifecycle.step import shortened
 from planner.objects.kinds import Taint
 from planner.parsing.json_part import FieldError, Part
-from planner.supply.learned import amounts
+from planner.supply.observed.learned import amounts
 from planner.supply.startup import still_missing
 
 _LOOKED_AT: Final = 5

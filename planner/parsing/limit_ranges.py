@@ -2,7 +2,7 @@
 
 A DaemonSet's template may ask for nothing, and each of its pods for what the LimitRange of its namespace gives: the
 first machine of a cluster would be bought too small. What such a pod runs with is known better from itself, once there
-is one (`planner/supply/carried.py`).
+is one (`planner/supply/observed/carried.py`).
 
 Source: Kubernetes docs, "Limit Ranges"; SetDefaults_LimitRangeItem and defaultPodRequests in
 pkg/apis/core/v1/defaults.go; mergePodResourceRequirements and PodValidateLimitFunc in

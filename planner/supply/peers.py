@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from planner.model.plan import NodeClass, Snapshot
 from planner.scheduling.attachments import AttachLimits
-from planner.supply.agreement import Agreements
-from planner.supply.carried import Carried
-from planner.supply.learned import with_learned_labels
+from planner.supply.observed.agreement import Agreements
+from planner.supply.observed.carried import Carried
+from planner.supply.observed.learned import with_learned_labels
 
 
 @dataclass(frozen=True, slots=True)

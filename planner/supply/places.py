@@ -19,12 +19,12 @@ from planner.objects.kinds import Node, Pod, Taint
 from planner.objects.offering import Offering
 from planner.objects.predicates import FIELD_NAME, NEW_HOST, OWN_TAINTS
 from planner.scheduling.attachments import AttachLimits, attachable
-from planner.supply.agreement import Agreement
-from planner.supply.carried import missing
-from planner.supply.learned import amounts as planned_amounts
 from planner.supply.machine_kind import daemons_on, less, shape, those_that_fit
 from planner.supply.machines import Machine, price_paid
 from planner.supply.node_template import pool_taints
+from planner.supply.observed.agreement import Agreement
+from planner.supply.observed.carried import missing
+from planner.supply.observed.learned import amounts as planned_amounts
 from planner.supply.peers import Peers
 from planner.supply.replacement.moving import owners_of_leaving
 from planner.supply.seats import Seating

@@ -12,8 +12,8 @@ from api.v1alpha1.node_removal_request import RemovalPhase
 from planner.model.plan import RemovalCancel
 from planner.objects.kinds import Pod
 from planner.scheduling.attachments import asked
-from planner.supply.learned import RESOURCES
 from planner.supply.machines import Machine
+from planner.supply.observed.learned import RESOURCES
 from planner.supply.places import Place, Rank
 
 

@@ -13,7 +13,7 @@ from activities.providers.built_in import KWOK_NODE_CLASSES
 from activities.round.observe import Observer
 from planner.model.plan import PlannerMemory
 from planner.plan import plan
-from planner.supply.learned import amounts
+from planner.supply.observed.learned import amounts
 from simulator.apiserver.cluster import MemoryCluster
 from tests.activities import bodies
 from tests.activities.lives import NAME, REGISTERED, RESERVED, START, UNREGISTERED, Cloud, Life

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from api.v1alpha1.node_class_status import LearnedAllocatable
-from planner.supply.learned import MOST_ENTRIES, RESOURCES, amounts, learned, quantities
+from planner.supply.observed.learned import MOST_ENTRIES, RESOURCES, amounts, learned, quantities
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 LATER = NOW + timedelta(minutes=1)

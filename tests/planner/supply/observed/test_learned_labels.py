@@ -12,9 +12,9 @@ from planner.objects.kinds import Node
 from planner.objects.offering import Offering
 from planner.parsing.objects import parse_objects
 from planner.plan import plan
-from planner.supply.learned import with_learned_labels
 from planner.supply.machine_kind import kinds_of_pools
 from planner.supply.node_template import deviations
+from planner.supply.observed.learned import with_learned_labels
 from tests.builders import Json, before, claim, csi_node, node, node_request, pod, storage_class, volume
 from tests.planner import lookups, peers
 from tests.planner.checker import violations

@@ -21,7 +21,7 @@ from typing import Final
 from api.v1alpha1.node_pool import NodePool
 from planner.objects.kinds import DaemonSet, Node, Pod, Toleration
 from planner.objects.offering import ResourceVector
-from planner.supply.agreement import is_starting, pool_and_type
+from planner.supply.observed.agreement import is_starting, pool_and_type
 
 _STATIC: Final = "static:"
 _GENERATION: Final = "pod-template-generation"

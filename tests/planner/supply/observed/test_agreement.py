@@ -8,7 +8,7 @@ import pytest
 from planner.model.plan import Plan
 from planner.objects.kinds import Node, Taint
 from planner.objects.offering import Offering
-from planner.supply.agreement import Agreements
+from planner.supply.observed.agreement import Agreements
 from tests.builders import NOW, Json, before, node, node_request, pod
 from tests.planner.outcome import codes, planned, types
 from tests.planner.scenes import Scene, scene

@@ -28,7 +28,7 @@ from api.v1alpha1.node_class_status import LearnedAllocatable
 from planner.model.plan import NodeClass
 from planner.objects.kinds import Node
 from planner.objects.offering import Offering, ResourceVector
-from planner.supply.agreement import has_start_taint
+from planner.supply.observed.agreement import has_start_taint
 
 _WHERE: Final = (LABEL_REGION, LABEL_ZONE)
 _Spot = tuple[str | None, ...]
