@@ -40,7 +40,7 @@ _LONGEST_TEXT: Final = 64
 _LONGEST_QUOTED: Final = 100
 _LARGEST: Final = 2**63 - 1
 """Larger values become this one, as in apimachinery, so that every amount fits 64 bits."""
-_PRICE: Final = Text(
+PRICE: Final = Text(
     pattern="^[0-9]{1,9}([.][0-9]{1,9})?$",
     longest=19,
     form='a decimal number in quotes, such as "0.0106", with at most nine digits on either side',
@@ -155,8 +155,8 @@ def parse_price(text: object) -> Decimal:
     """
     if isinstance(text, Decimal):
         return text
-    if not isinstance(text, str) or not re.fullmatch(_PRICE.pattern, text):
-        msg = f"{text!r} must be {_PRICE.form}"
+    if not isinstance(text, str) or not re.fullmatch(PRICE.pattern, text):
+        msg = f"{text!r} must be {PRICE.form}"
         raise ValueError(msg)
     return Decimal(text)
 
@@ -171,7 +171,7 @@ Price = Annotated[
     Decimal,
     BeforeValidator(parse_price),
     PlainSerializer(format_price, return_type=str),
-    WithJsonSchema(_PRICE.schema() | {UNIT: _PRICE_UNIT}),
+    WithJsonSchema(PRICE.schema() | {UNIT: _PRICE_UNIT}),
 ]
 """A price as text."""
 

@@ -91,19 +91,25 @@ class Check:
         return schema | {RULES: [*schema.get(RULES, []), rule(self.expression, self.message)]}
 
 
-def distinct(*fields: str, ignore_case: bool = False) -> Check:
-    """Return the check that no two items of a list agree in all these text fields (one-word names)."""
+def distinct(*fields: str, ignore_case: bool = False, optional: bool = False) -> Check:
+    """Return the check that no two items of a list agree in all these text fields (one-word names).
+
+    Items without the fields are passed over if these are `optional`.
+    """
     function = ".lowerAscii()" if ignore_case else ""
     same = " && ".join(f"a.{field}{function} == b.{field}{function}" for field in fields)
+
+    def has(item: str) -> str:
+        return " && ".join(f"has({item}.{field})" for field in fields)
 
     def key(item: object) -> tuple[str, ...]:
         values = (str(getattr(item, field)) for field in fields)
         return tuple(value.lower() for value in values) if ignore_case else tuple(values)
 
     def holds(items: Sequence[object]) -> bool:
-        return len({key(item) for item in items}) == len(items)
+        counted = [item for item in items if not optional or all(getattr(item, one) is not None for one in fields)]
+        return len({key(item) for item in counted}) == len(counted)
 
     note = " (upper and lower case are the same)" if ignore_case else ""
-    return Check(
-        holds, f"self.all(a, self.exists_one(b, {same}))", f"each {' and '.join(fields)} may stand only once{note}"
-    )
+    each = f"!({has('a')}) || self.exists_one(b, {has('b')} && {same})" if optional else f"self.exists_one(b, {same})"
+    return Check(holds, f"self.all(a, {each})", f"each {' and '.join(fields)} may stand only once{note}")

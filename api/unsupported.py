@@ -47,7 +47,6 @@ OF_SPEC: Final = unsupported(
     health=PART,
     schedule=PARTS,
 )
-OF_SERVER_TYPE: Final = unsupported(locations=PARTS)
 OF_TEMPLATE: Final = unsupported(startupTaint=FLAG)
 OF_SCALE_UP: Final = unsupported(
     estimators=LIST,

@@ -40,7 +40,7 @@ from activities.ports.provider import Provider
 from activities.round.parsed import JoinedNodes, ParsedCache, problem_of
 from activities.round.workflow_starts import ObjectsByKind
 from api.model import read
-from api.v1alpha1.billing import billing_period
+from api.v1alpha1.class_parts.billing import billing_period
 from api.v1alpha1.node_pool import ClassRef, NodePool
 from api.v1alpha1.node_removal_request import NodeRemovalRequest
 from api.v1alpha1.node_request import NodeRequest, RequestPhase
@@ -61,7 +61,8 @@ from planner.parsing.objects import (
     parse_storage_class,
     parse_volume,
 )
-from planner.supply.machine_kind import refusals, unserved
+from planner.supply.machine_kind import unserved
+from planner.supply.type_faults import refusals
 
 log = logging.getLogger(__name__)
 

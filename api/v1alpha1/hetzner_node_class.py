@@ -10,8 +10,8 @@ from api.model import Model, Private
 from api.names import Labels, LabelValue, dns_label
 from api.quantity import Quantity
 from api.rules import Check, Text, distinct, rule, rules
-from api.v1alpha1.attach_limits import AttachLimits
-from api.v1alpha1.billing import Billing
+from api.v1alpha1.class_parts.attach_limits import AttachLimits
+from api.v1alpha1.class_parts.billing import Billing
 from api.v1alpha1.hetzner_node_class_status import HetznerNodeClassStatus
 from api.v1alpha1.node_pool import CLASS_NAME
 

@@ -12,8 +12,8 @@ from api.model import Model
 from api.names import Labels, LabelValue, OptionalLabelValue, TaintKey
 from api.quantity import Price, Quantity, parse_quantity
 from api.rules import Check, Text, distinct, rule, rules
-from api.v1alpha1.attach_limits import AttachLimits
-from api.v1alpha1.billing import Billing
+from api.v1alpha1.class_parts.attach_limits import AttachLimits
+from api.v1alpha1.class_parts.billing import Billing
 from api.v1alpha1.node_class_status import NodeClassStatus
 from api.v1alpha1.node_pool import CLASS_NAME
 

@@ -4,17 +4,18 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Annotated, Final, Literal
 
-from pydantic import Field, StrictBool, field_validator, model_validator
+from pydantic import Field, StrictBool, model_validator
 
 from api.duration import Duration, PositiveDuration
 from api.keys import ANNOTATION_PAUSED, ANNOTATION_PAUSED_UNTIL, API_VERSION
 from api.meta import Conditions, ObjectMeta, format_timestamp, read_moment
 from api.model import Model, Payload
-from api.names import Labels, LabelValue, OptionalLabelValue, TaintKey, dns_label
+from api.names import Labels, OptionalLabelValue, TaintKey, dns_label
 from api.quantity import Price
 from api.rules import Text, distinct, rule, rules
-from api.unsupported import OF_SCALE_UP, OF_SERVER_TYPE, OF_SPEC, OF_TEMPLATE
+from api.unsupported import OF_SCALE_UP, OF_SPEC, OF_TEMPLATE
 from api.v1alpha1.consolidation import ConsolidationStatus
+from api.v1alpha1.pool_server_type import MIN_ABOVE_MAX, Count, Locations, Most, PoolServerType
 from api.v1alpha1.refused_placement import MOST_PLACEMENTS, RefusedPlacement
 from api.v1alpha1.rotation import Rotation
 from api.v1alpha1.scale_down import ScaleDown
@@ -29,43 +30,12 @@ CLASS_KIND: Final = Text(
 )
 """Any: which kinds there are is known to who runs Growth, with which providers, and not to the definitions."""
 PoolName = Annotated[str, POOL_NAME]
-Count = Annotated[int, Field(strict=True, ge=0, le=100_000)]
-Most = Annotated[int, Field(strict=True, ge=1, le=100_000)]
-
-_MIN_ABOVE_MAX: Final = rule("!has(self.min) || !has(self.max) || self.min <= self.max", "min is above max")
-
-
-class PoolServerType(Model):
-    """A server type that the pool may buy."""
-
-    model_config = rules(_MIN_ABOVE_MAX, further=OF_SERVER_TYPE)
-
-    name: LabelValue
-    """Name of the type in its class; matched in lower case, so CAX11 and cax11 are the same."""
-    min: Count = 0
-    """Machines of this type that are kept even without load."""
-    max: Most | None = None
-    """Most machines of this type at any time. Without it, only the pool's limit holds."""
-    priority: Annotated[int, Field(strict=True, ge=-1000, le=1000)] = 0
-    """Between equally cheap choices, the type with the higher number wins."""
-
-    @field_validator("name")
-    @classmethod
-    def _lower(cls, name: str) -> str:
-        return name.lower()
-
-    @model_validator(mode="after")
-    def _bounds(self) -> "PoolServerType":
-        if self.max is not None and self.min > self.max:
-            msg = f"min {self.min} is above max {self.max}"
-            raise ValueError(msg)
-        return self
 
 
 class PoolLimits(Model):
     """Bounds over all server types of the pool."""
 
-    model_config = rules(_MIN_ABOVE_MAX)
+    model_config = rules(MIN_ABOVE_MAX)
 
     min: Count = 0
     """Machines that are kept even without load, whatever their type."""
@@ -206,9 +176,13 @@ class NodePoolSpec(Model):
     model_config = rules(_NO_MAX, _MINS_ABOVE_MAX, _MIN_ABOVE_MAXES, _NEVER_AT_MIN, further=OF_SPEC)
 
     server_types: Annotated[
-        tuple[PoolServerType, ...], Field(min_length=1, max_length=100), distinct("name", ignore_case=True)
+        tuple[PoolServerType, ...],
+        Field(min_length=1, max_length=100),
+        distinct("name", ignore_case=True, optional=True),
     ]
-    """The server types that may be bought, at least one."""
+    """The server types that may be bought, at least one entry; of several that match a type, the first one holds."""
+    locations: Locations | None = None
+    """Names of the locations where machines may be bought. Without it, wherever the class has them."""
     limits: PoolLimits = PoolLimits()
     """Bounds over all server types of the pool."""
     match_unselected_pods: StrictBool | None = None

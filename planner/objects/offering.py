@@ -31,3 +31,9 @@ class Offering:
     """Why not, such as "is no longer sold": the rest of a sentence that begins with the offering."""
     is_doubtful: bool = False
     """The provider says that it is sold out, which was seen to be wrong: one machine is tried first."""
+    cores: int | None = None
+    """Cores of the machine, whole ones, for pools that ask for types by them; None where the class does not tell."""
+    memory: int | None = None
+    """Memory of the machine in bytes, as advertised; None as of cores."""
+    dedicated: bool | None = None
+    """Whether its cores are for this machine alone; None as of cores."""

@@ -27,6 +27,7 @@ from planner.policies.gate import Gate, steps_of
 from planner.policies.pace.pace import DisruptionPace
 from planner.policies.port import Advice, Candidate, MachineAction, Policy, PolicyView, Proposal
 from planner.policies.safety.evictions import EvictionSafety, eviction_checks
+from planner.supply.allowed_types import allowed_by_pools
 from planner.supply.machines import Machine, PriceList
 
 T = TypeVar("T")
@@ -94,6 +95,7 @@ def departures(
     gate = Gate(refused, safety, Budget(machines.values()), DisruptionPace(snapshot, machines.values()))
     periods = {str(c.ref): c.billing_period for c in snapshot.classes if c.billing_period is not None}
     class_templates = {str(each.ref): each.template for each in snapshot.classes if each.template is not None}
+    allowed = allowed_by_pools(snapshot.classes)
     leaving: list[tuple[Candidate, Proposal]] = []
     worn: dict[str, str] = {}
     all_advice: list[Advice] = []
@@ -114,6 +116,7 @@ def departures(
                 allowance=gate.pace.allowance,
                 billing_periods=periods,
                 class_templates=class_templates,
+                allowed=allowed,
                 worn=_in_turn(worn, left, gate, safety),
             )
         )

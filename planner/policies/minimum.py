@@ -20,10 +20,11 @@ def missing_by_type(
     wanted: list[tuple[MachineKind, int]] = []
     cheapest_first = sorted(buyable(pool_kinds), key=cheapness)
     for name, kinds_of_pool in pool_kinds.items():
-        for server_type in kinds_of_pool.pool.spec.server_types:
-            missing = server_type.min - number_by_type[name, server_type.name]
+        minimums = {each.name: each.min for each in kinds_of_pool.pool.spec.server_types if each.name and each.min}
+        for server_type, number_kept in minimums.items():
+            missing = number_kept - number_by_type[name, server_type]
             for kind in cheapest_first:
-                same = kind.offering.server_type.lower() == server_type.name
+                same = kind.offering.server_type.lower() == server_type
                 if missing > 0 and same and kind.pool.metadata.name == name:
                     number = min(missing, limits.left(kind, missing))
                     if number:

@@ -14,9 +14,10 @@ from api.v1alpha1.refused_placement import RefusedPlacement
 from planner.model.plan import BudgetState, DueMachines, PlannedRemoval, PlannedRequest, PoolReport, Reason, Snapshot
 from planner.objects.kinds import Pod
 from planner.supply.limits import Limits
-from planner.supply.machine_kind import PoolKinds, with_refusals
+from planner.supply.machine_kind import PoolKinds
 from planner.supply.machines import Machine, machine_price, price_list
 from planner.supply.places import Place, Rank
+from planner.supply.type_faults import UNKNOWN_TYPE, with_faults, with_refusals
 
 ROUNDS_FAILING: Final = "RoundsFailing"
 """Condition that a worker writes while rounds fail; a report is of one that has not failed."""
@@ -228,11 +229,12 @@ def _asked(pod: Pod) -> str:
 def _readiness(kinds_of_pool: PoolKinds) -> tuple[bool, str, str]:
     if kinds_of_pool.obstacle is not None and kinds_of_pool.blocked_by is None:
         return False, kinds_of_pool.obstacle.code, kinds_of_pool.obstacle.message
-    unknown = ", ".join(kinds_of_pool.unknown_types)
-    if not kinds_of_pool.kinds:
-        message = f"{kinds_of_pool.pool.spec.template.class_ref} has none of these server types: {unknown}"
-        return False, "UnknownServerType", with_refusals(message, kinds_of_pool.refusals)
+    unknown, found = ", ".join(kinds_of_pool.unknown_types), kinds_of_pool.faults
     if unknown:
-        message = f"{kinds_of_pool.pool.spec.template.class_ref} does not have {unknown}"
-        return True, "UnknownServerType", with_refusals(message, kinds_of_pool.refusals)
+        ref = kinds_of_pool.pool.spec.template.class_ref
+        lacking = "does not have" if kinds_of_pool.kinds else "has none of these server types:"
+        told = with_refusals(f"{ref} {lacking} {unknown}", kinds_of_pool.refusals)
+        return bool(kinds_of_pool.kinds), UNKNOWN_TYPE, with_faults(told, found)
+    if found:
+        return bool(kinds_of_pool.kinds), found[0].code, with_faults("", found)
     return True, "Usable", ""

@@ -58,7 +58,7 @@ class RaisedLimits:
         number = sum(gain.pods.values())
         others = "" if gain.pods.get(i) else "other "
         least = "" if gain.is_all else "at least "
-        on = f", on a {gain.server_type}" if key[0] == "pool" else ""
+        on = "" if key[0] == "type" else f", on a {gain.server_type}"
         more, noun = self._limits.raise_for_one(key), "pod" if number == 1 else "pods"
         # A plan made anew may split pods over domains in another way, so there is room, but no promise.
         places = f"places {least}" if not self._assembly.is_related else "makes room for "

@@ -32,9 +32,10 @@ from planner.packing.assemble import fits_kind, is_refused
 from planner.scheduling.attachments import amount_of, asked, driver_of
 from planner.scheduling.conflicts import ports_meet
 from planner.supply.limits import LimitKey, Limits, part_of
-from planner.supply.machine_kind import MachineKind, PoolKinds, with_refusals
+from planner.supply.machine_kind import MachineKind, PoolKinds
 from planner.supply.node_template import written
 from planner.supply.pod_group import PodGroup
+from planner.supply.type_faults import with_faults, with_refusals
 
 _NOWHERE: Final = (
     "no node can have a volume of the pod: none fits its claim and its storage class makes none, "
@@ -107,8 +108,9 @@ def _refused(group: PodGroup) -> tuple[Reason, ...]:
 def _no_types(kinds_of_pool: PoolKinds) -> Reason:
     names = ", ".join(kinds_of_pool.unknown_types[:_TOLD])
     pool = kinds_of_pool.pool
-    message = f"{pool.spec.template.class_ref} has none of the server types of pool {pool.metadata.name}: {names}"
-    return Reason("NoCompatibleOffering", with_refusals(message, kinds_of_pool.refusals))
+    message = f"{pool.spec.template.class_ref} has none of the server types of pool {pool.metadata.name}"
+    told = with_refusals(f"{message}: {names}" if names else message, kinds_of_pool.refusals)
+    return Reason("NoCompatibleOffering", with_faults(told, kinds_of_pool.faults))
 
 
 def suiting_pools(pod: Pod, pool_kinds: Mapping[str, PoolKinds]) -> str:
@@ -328,11 +330,10 @@ def limit_reached(kind: MachineKind, key: LimitKey) -> Reason:
     name = pool.metadata.name
     if key[0] == "pool":
         return Reason("LimitReached", f"pool {name} is at its max of {pool.spec.limits.max} machines")
-    if key[0] == "type":
-        most = next((t.max for t in pool.spec.server_types if t.name == server_type.lower()), None)
-        return Reason(
-            "LimitReached", f"pool {name} is at its max of {most} machines of type {server_type}", server_type
-        )
+    if key[0] in {"type", "entry"}:
+        entry = pool.spec.server_types[kind.entry]
+        of_type = f"type {server_type}" if entry.name is not None else f"serverTypes[{kind.entry}], {entry}"
+        return Reason("LimitReached", f"pool {name} is at its max of {entry.max} machines of {of_type}", server_type)
     if (part := part_of(key)) is not None:
         return Reason(BUYING_PAUSED, f"{kind.class_ref} was refused {part}: one machine is tried first")
     if key[1:] == (str(kind.class_ref),):

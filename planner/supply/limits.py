@@ -5,14 +5,15 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from api.v1alpha1.node_class_status import PartialPause
-from api.v1alpha1.node_pool import ClassRef
+from api.v1alpha1.node_pool import ClassRef, NodePool
 from api.v1alpha1.node_request import RequestPhase
 from planner.supply.machine_kind import MachineKind, PoolKinds
 from planner.supply.machines import Machine
 from planner.supply.unavailable import stops
 
 LimitKey = tuple[str, ...]
-"""What a limit is on: a pool, a type in a pool, or an offering, a class or a part of one that is only probed."""
+"""What a limit is on: a pool, a type or another entry of its `serverTypes`, or what is only probed: an offering, a
+class or a part of one."""
 _OF_PART: Final = 3
 """Words of the key of a part of a class that is only probed: the first one, the class, and what is short."""
 
@@ -26,7 +27,8 @@ class Limits:
 
     def rows(self, kind: MachineKind) -> list[tuple[LimitKey, int]]:
         """Return the limits that this kind counts towards, each with how many machines it still allows."""
-        keys = (_pool_key(kind), _type_key(kind), offering_key(kind), _class_key(kind), *_part_keys(kind))
+        of_pool = (_pool_key(kind), _entry_key(kind.pool, kind.entry))
+        keys = (*of_pool, offering_key(kind), _class_key(kind), *_part_keys(kind))
         return [(key, self._left[key]) for key in keys if key in self._left]
 
     def left(self, kind: MachineKind, wanted: int) -> int:
@@ -54,7 +56,11 @@ def limits_left(machines: Iterable[Machine], pool_kinds: Mapping[str, PoolKinds]
     """
     counted = [machine for machine in machines if machine.counts]
     by_pool = Counter(machine.pool for machine in counted)
-    by_type = Counter((machine.pool, machine.server_type) for machine in counted)
+    by_entry = Counter(
+        (machine.pool, pool_kinds[machine.pool].allowed.holder(machine.server_type))
+        for machine in counted
+        if machine.pool in pool_kinds
+    )
     asked_for = [m for m in counted if m.request is not None and m.request.status.phase is RequestPhase.PENDING]
     probing: Counter[LimitKey] = Counter(
         ("probe", str(machine.class_ref), machine.server_type, machine.location) for machine in asked_for
@@ -65,9 +71,9 @@ def limits_left(machines: Iterable[Machine], pool_kinds: Mapping[str, PoolKinds]
         most = kinds_of_pool.pool.spec.limits.max
         if most is not None:
             left["pool", name] = most - by_pool[name]
-        for server_type in kinds_of_pool.pool.spec.server_types:
-            if server_type.max is not None:
-                left["type", name, server_type.name] = server_type.max - by_type[name, server_type.name]
+        for position, entry in enumerate(kinds_of_pool.pool.spec.server_types):
+            if entry.max is not None:
+                left[_entry_key(kinds_of_pool.pool, position)] = entry.max - by_entry[name, position]
         left |= {offering_key(kind): 1 - probing[offering_key(kind)] for kind in kinds_of_pool.kinds if kind.is_probe}
         left |= {
             _class_key(kind): 1 - probing[_class_key(kind)] for kind in kinds_of_pool.kinds if kind.is_probe_of_class
@@ -106,5 +112,6 @@ def _pool_key(kind: MachineKind) -> LimitKey:
     return "pool", kind.pool.metadata.name
 
 
-def _type_key(kind: MachineKind) -> LimitKey:
-    return "type", kind.pool.metadata.name, kind.offering.server_type.lower()
+def _entry_key(pool: NodePool, position: int) -> LimitKey:
+    name = pool.spec.server_types[position].name
+    return ("entry", pool.metadata.name, str(position)) if name is None else ("type", pool.metadata.name, name)

@@ -3,7 +3,7 @@
 Some can never be bought: of a class whose kind no provider serves, or of a server type that the class does not offer.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
@@ -18,13 +18,14 @@ from planner.objects.kinds import DaemonSet, Pod, Taint
 from planner.objects.offering import Offering, ResourceVector
 from planner.objects.predicates import DAEMON_TOLERATIONS, FIELD_NAME, NEW_HOST, is_of_system, untolerated, wants_node
 from planner.scheduling.attachments import attachable
+from planner.supply.allowed_types import AllowedTypes, allowed_by_pools
 from planner.supply.node_template import node_labels, pool_taints
 from planner.supply.observed.agreement import NO_AGREEMENT, Agreement
 from planner.supply.peers import Peers, peers_of
+from planner.supply.type_facts import facts_of
+from planner.supply.type_faults import faults, unknown_types
 from planner.supply.unavailable import REMEMBERED_FOR, part_in_force, parts_over, pause_in_force, stops
 
-_SENTENCES: Final = 3
-"""Refusals in one message."""
 _NOT_OF_THE_OFFERING: Final = OF_THE_ACCOUNT | {REAL_CLUSTER}
 """Reasons of an Unmet request after which its offering is as good as before."""
 
@@ -41,6 +42,8 @@ class MachineKind:
     usable: ResourceVector
     """Allocatable less the requests of DaemonSets."""
     priority: int
+    entry: int
+    """Position in the pool's `serverTypes` of the entry that holds for it."""
     obstacle: Reason | None = None
     """Why it cannot be bought now."""
     daemons: tuple[Pod, ...] = ()
@@ -62,6 +65,8 @@ class PoolKinds:
     """The machine kinds of a pool."""
 
     pool: NodePool
+    allowed: AllowedTypes
+    """What it may buy of its class."""
     kinds: tuple[MachineKind, ...] = ()
     obstacle: Reason | None = None
     """Why the pool cannot buy anything."""
@@ -71,6 +76,8 @@ class PoolKinds:
     """Server types that its class does not have."""
     refusals: tuple[str, ...] = ()
     """Why no class can ever have some of them, a sentence each."""
+    faults: tuple[Reason, ...] = ()
+    """What else of the pool comes to nothing in its class."""
     misfits: tuple[Pod, ...] = ()
     """Templates of DaemonSet pods that no machine of the pool is large enough for: they stop nobody else."""
 
@@ -91,7 +98,8 @@ def kinds_of_pools(snapshot: Snapshot, peers: Peers | None = None) -> dict[str, 
     """Return the machine kinds of every pool by its name; `peers` are the snapshot's, if read already."""
     examples = peers_of(snapshot) if peers is None else peers
     classes = {node_class.ref: node_class for node_class in examples.classes}
-    return {pool.metadata.name: _of_pool(pool, classes, examples, snapshot) for pool in snapshot.pools}
+    allowed_of = allowed_by_pools(examples.classes)
+    return {pool.metadata.name: _of_pool(allowed_of(pool), classes, examples, snapshot) for pool in snapshot.pools}
 
 
 def shape(
@@ -150,23 +158,24 @@ def _runs_on(template: Pod, labels: Mapping[str, str], taints: Sequence[Taint]) 
     return is_wanted and untolerated(tolerations, taints) is None
 
 
-def _of_pool(pool: NodePool, classes: Mapping[ClassRef, NodeClass], peers: Peers, snapshot: Snapshot) -> PoolKinds:
+def _of_pool(
+    allowed: AllowedTypes, classes: Mapping[ClassRef, NodeClass], peers: Peers, snapshot: Snapshot
+) -> PoolKinds:
+    pool = allowed.pool
     ref = pool.spec.template.class_ref
     node_class = classes.get(ref)
     if node_class is None:
         obstacle = Reason("ClassNotFound", f"pool {pool.metadata.name} names {ref}, which does not exist")
-        return PoolKinds(pool, obstacle=obstacle)
-    wanted = {server_type.name: server_type for server_type in pool.spec.server_types}
-    known = {offering.server_type.lower() for offering in node_class.offerings}
-    unknown = () if node_class.problem else tuple(name for name in wanted if name not in known)
+        return PoolKinds(pool, allowed, obstacle=obstacle)
+    unknown = () if node_class.problem else unknown_types(allowed)
     blocked_by = _failed_request(pool, node_class, snapshot)
     unavailable = _unavailable(node_class, snapshot)
     is_probe_of_class = _class_needs_probe(node_class, snapshot)
-    shapes = _shapes(pool, [each for each in node_class.offerings if each.server_type.lower() in wanted], peers)
+    shapes = _shapes(pool, (each for each in node_class.offerings if allowed.allows(facts_of(each))), peers)
     at_home = {pod.key for _, node_shape in shapes for pod in node_shape.daemons}
     kinds: list[MachineKind] = []
     for offering, alone in shapes:
-        server_type = wanted[offering.server_type.lower()]
+        position = allowed.holders[offering.server_type.lower()]
         # A DaemonSet runs on each machine: where it fits on other types of the pool, this one is too small.
         node_shape = _with(alone, [pod for pod in alone.misfits if pod.key in at_home])
         declared = offering.attach_limits
@@ -179,7 +188,8 @@ def _of_pool(pool: NodePool, classes: Mapping[ClassRef, NodeClass], peers: Peers
                 taints=node_shape.taints,
                 usable={**node_shape.usable, **attachable(peers.limits.of(offering.server_type, declared), ())},
                 daemons=node_shape.daemons,
-                priority=server_type.priority,
+                priority=allowed.entry(position).priority,
+                entry=position,
                 obstacle=_sold_out(offering, unavailable) or _refused(node_class, offering, snapshot.now),
                 is_probe=_needs_probe(node_class, offering, snapshot),
                 is_probe_of_class=is_probe_of_class,
@@ -189,11 +199,13 @@ def _of_pool(pool: NodePool, classes: Mapping[ClassRef, NodeClass], peers: Peers
         )
     return PoolKinds(
         pool,
+        allowed,
         kinds=tuple(kinds),
         obstacle=_obstacle(pool, node_class, blocked_by, snapshot.now),
         blocked_by=blocked_by,
         unknown_types=unknown,
         refusals=tuple(node_class.refusals[name] for name in unknown if name in node_class.refusals),
+        faults=() if node_class.problem else faults(allowed),
         misfits=tuple({pod.key: pod for _, each in shapes for pod in each.misfits if pod.key not in at_home}.values()),
     )
 
@@ -353,17 +365,3 @@ def unserved(pools: Iterable[NodePool], kinds: Collection[str]) -> tuple[NodeCla
         for ref in refs
         if ref.kind not in kinds
     )
-
-
-def refusals(
-    ref: ClassRef, offerings: Iterable[Offering], pools: Iterable[NodePool], refusal: Callable[[str], str | None]
-) -> dict[str, str]:
-    """Return the sentence of `refusal` on each type that pools of this class name and that it does not offer."""
-    offered = {offering.server_type.lower() for offering in offerings}
-    named = {t.name for pool in pools if pool.spec.template.class_ref == ref for t in pool.spec.server_types}
-    return {name: sentence for name in sorted(named - offered) if (sentence := refusal(name)) is not None}
-
-
-def with_refusals(message: str, sentences: Sequence[str]) -> str:
-    """Return the message, followed by the first of these sentences."""
-    return "; ".join((message, *sentences[:_SENTENCES]))

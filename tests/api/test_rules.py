@@ -32,6 +32,22 @@ def test_a_rule_says_what_is_wrong_and_no_other_rule_does(name):
         pool({"name": "a", "min": 1, "max": 1}, {"name": "B"}, limits={"min": 1, "max": 1}),
         pool(SMALL, limits={"min": 3}, name="a" * 40),
         pool(
+            SMALL | {"locations": ["fsn1", "FSN1"], "min": 1},
+            {"pattern": "C?x*"},
+            {"pattern": "c" * 63, "min": 0},
+            {
+                "requirements": [
+                    {"key": "architecture", "operator": "In", "values": ["amd64", "arm64"]},
+                    {"key": "cores", "operator": "NotIn", "values": ["1", "96"]},
+                    {"key": "memory", "operator": "Gte", "values": ["1.5Gi"]},
+                    {"key": "dedicated", "operator": "NotIn", "values": ["true"]},
+                    {"key": "price", "operator": "Lte", "values": ["0.1"]},
+                ]
+            },
+            limits={"max": 9},
+            locations=["fsn1"],
+        ),
+        pool(
             SMALL,
             template={
                 "labels": {"example.com/team": "", "a": "A.b_c-1"},

@@ -4,6 +4,7 @@ from tests.api.objects import MACHINE, Object, node_class, pool, removal, reques
 from tests.api.refusals import REFUSALS, Refusal
 from tests.api.wrong_budgets import WRONG_BUDGETS
 from tests.api.wrong_hetzner_classes import WRONG_HETZNER_CLASSES
+from tests.api.wrong_server_types import WRONG_SERVER_TYPES
 
 _DURATION = 'must be a number with a unit, such as "30s", "10m" or "1h30m"'
 _VALUE = 'must be letters, digits, "-", "_" and ".", at most 63, starting and ending with a letter or digit'
@@ -22,8 +23,6 @@ def _not_yet(path: str, value: object) -> Refusal:
     *parts, name = path.split(".")
     told = f"{name} is not supported yet; leave it out"
     fault = f"spec.{path}: is not supported yet; leave it out"
-    if parts == ["serverTypes"]:
-        return Refusal(pool({"name": "a", "max": 1, name: value}), fault.replace("Types", "Types[0]"), told)
     field: Object = {name: value}
     return Refusal(pool(**({parts[0]: field} if parts else field)), fault, told)
 
@@ -35,7 +34,6 @@ NOT_YET = {
         "selector": {"label": "example.com/pool", "value": "a"},
         "health": {"grace": "10m", "newestPercent": 100},
         "schedule": [{"days": ["Mon"], "start": "08:00", "end": "18:00", "min": 2}],
-        "serverTypes.locations": [{"region": "fsn1", "zones": ["fsn1-dc14"]}],
         "template.startupTaint": False,
         "scaleUp.estimators": ["binPack", "threshold"],
         "scaleUp.thresholdPercent": 70,
@@ -240,4 +238,4 @@ _FURTHER = {
     ),
 }
 
-WRONG_OBJECTS = REFUSALS | NOT_YET | _FURTHER | WRONG_HETZNER_CLASSES
+WRONG_OBJECTS = REFUSALS | NOT_YET | _FURTHER | WRONG_HETZNER_CLASSES | WRONG_SERVER_TYPES

@@ -28,6 +28,9 @@ def offerings(node_class: KwokNodeClass) -> tuple[Offering, ...]:
             labels=node_labels(server_type, location),
             attach_limits=node_class.spec.attach_limits,
             available=location.available,
+            cores=capacity(server_type)["cpu"] // 1000,
+            memory=capacity(server_type)["memory"],
+            dedicated=False,
         )
         for server_type in node_class.spec.server_types
         for location in server_type.locations

@@ -18,6 +18,7 @@ from planner.objects.class_template import ClassTemplate, is_comparable, templat
 from planner.policies.port import Advice, PolicyView, Quota
 from planner.policies.triggers.worn_out import DueMachine, Wear, advice, open_pools, own_machines
 from planner.report.pool_report import DRIFTED
+from planner.supply.allowed_types import AllowedTypes
 from planner.supply.machines import Machine
 
 DRIFT: Final = "Drift"
@@ -51,7 +52,7 @@ class Drift:
             made_with = view.class_templates.get(str(pool.spec.template.class_ref))
             if made_with is None:
                 continue
-            for machine, state in _states(pool, made_with, by_pool.get(pool.metadata.name, [])):
+            for machine, state in _states(view.allowed(pool), made_with, by_pool.get(pool.metadata.name, [])):
                 if state.adopts is not None and len(adopted) < MOST_ADOPTED:
                     adopted[machine.name] = state.adopts
                 if state.drift:
@@ -60,41 +61,39 @@ class Drift:
         return replace(advice(view, _WEAR, due), template_hashes=adopted)
 
 
-def template_state(machine: Machine, pool: NodePool, made_with: ClassTemplate) -> TemplateState:
+def template_state(machine: Machine, allowed: AllowedTypes, made_with: ClassTemplate) -> TemplateState:
     """Return how the machine, whose Node is there, stands to its pool and to the pool's class."""
-    return _state(machine, pool, _todays(machine, pool, made_with))
+    return _state(machine, allowed, _todays(machine, allowed.pool, made_with))
 
 
 def _states(
-    pool: NodePool, made_with: ClassTemplate, machines: list[Machine]
+    allowed: AllowedTypes, made_with: ClassTemplate, machines: list[Machine]
 ) -> Iterator[tuple[Machine, TemplateState]]:
     hashes: dict[tuple[str, str], str] = {}
     for machine in sorted(machines, key=_age):
         key = machine.server_type, _architecture(machine)
         if key not in hashes:
-            hashes[key] = _todays(machine, pool, made_with)
-        yield machine, _state(machine, pool, hashes[key])
+            hashes[key] = _todays(machine, allowed.pool, made_with)
+        yield machine, _state(machine, allowed, hashes[key])
 
 
-def _state(machine: Machine, pool: NodePool, today: str) -> TemplateState:
+def _state(machine: Machine, allowed: AllowedTypes, today: str) -> TemplateState:
     if not _architecture(machine):
         # Its image goes by that: a Node that does not say so yet cannot be compared.
         return TemplateState()
     annotations: Mapping[str, str] = {} if machine.node is None else machine.node.annotations
-    is_listed = any(each.name == machine.server_type for each in pool.spec.server_types)
+    objection = allowed.objection(machine.server_type, machine.location)
     of_node = annotations.get(ANNOTATION_TEMPLATE_HASH)
     if not is_comparable(of_node):
         of_request = None if machine.request is None else machine.request.status.template_hash
         if of_request is not None and is_comparable(of_request):
             return TemplateState(adopts=of_request)
-        return TemplateState(adopts=today if is_listed else unlisted(today))
+        return TemplateState(adopts=unlisted(today) if objection else today)
     if of_node == unlisted(today):
-        return TemplateState(adopts=today if is_listed else None)
+        return TemplateState(adopts=None if objection else today)
     if of_node != today:
         return TemplateState(drift=CHANGED)
-    if not is_listed and machine.server_type:
-        return TemplateState(drift=f"its type {machine.server_type} is no longer among the pool's serverTypes")
-    return TemplateState()
+    return TemplateState(drift=objection if machine.server_type else "")
 
 
 def _todays(machine: Machine, pool: NodePool, made_with: ClassTemplate) -> str:

@@ -14,6 +14,7 @@ from api.v1alpha1.node_pool import NodePool
 from planner.policies.port import Advice, PolicyView, Quota
 from planner.policies.triggers.worn_out import DueMachine, Wear, advice, open_pools, own_machines
 from planner.report.pool_report import OVER_MAX
+from planner.supply.allowed_types import AllowedTypes
 from planner.supply.machines import Machine, machine_price
 
 _WEAR: Final = Wear(OVER_MAX, OVER_MAX, "Machines above the max of the pool, or of a type in it", renews=False)
@@ -30,46 +31,55 @@ class OverMax:
         for machine in view.machines:
             if machine.counts and not machine.is_leaving:
                 counts[machine.pool][machine.server_type] += 1
-        over = [each for pool in open_pools(view) if (each := _excess(pool, counts[pool.metadata.name])).number > 0]
+        pools = open_pools(view)
+        over = [o for pool in pools if (o := _excess(view.allowed(pool), counts[pool.metadata.name])).number > 0]
         by_pool = own_machines(view) if over else {}
-        due = (entry for each in over for entry in _due(each, by_pool.get(each.pool.metadata.name, []), view))
-        return advice(view, _WEAR, due, {each.pool.metadata.name: each.number for each in over})
+        due = (entry for each in over for entry in _due(each, by_pool.get(each.allowed.pool.metadata.name, []), view))
+        return advice(view, _WEAR, due, {each.allowed.pool.metadata.name: each.number for each in over})
 
 
 @dataclass(frozen=True, slots=True)
 class _Excess:
     """By how much a pool is above its max."""
 
-    pool: NodePool
-    by_type: Mapping[str, int]
+    allowed: AllowedTypes
+    by_entry: Mapping[int, int]
+    """By position of the entry."""
     further: int
     """Beside those, of any other type."""
 
     @property
     def number(self) -> int:
-        return sum(self.by_type.values()) + self.further
+        return sum(self.by_entry.values()) + self.further
 
 
-def _excess(pool: NodePool, numbers: Counter[str]) -> _Excess:
-    by_type = {
-        each.name: numbers[each.name] - each.max
-        for each in pool.spec.server_types
-        if each.max is not None and numbers[each.name] > each.max
+def _excess(allowed: AllowedTypes, by_type: Counter[str]) -> _Excess:
+    spec = allowed.pool.spec
+    numbers: Counter[int | None] = Counter()
+    for server_type, number in by_type.items():
+        numbers[allowed.holder(server_type)] += number
+    by_entry = {
+        position: numbers[position] - entry.max
+        for position, entry in enumerate(spec.server_types)
+        if entry.max is not None and numbers[position] > entry.max
     }
-    most = pool.spec.limits.max
-    further = 0 if most is None else max(0, numbers.total() - sum(by_type.values()) - most)
-    return _Excess(pool, by_type, further)
+    most = spec.limits.max
+    further = 0 if most is None else max(0, numbers.total() - sum(by_entry.values()) - most)
+    return _Excess(allowed, by_entry, further)
 
 
 def _due(
     excess: _Excess, machines: Iterable[Machine], view: PolicyView
 ) -> Iterator[tuple[NodePool, DueMachine, Quota | None]]:
-    pool, name = excess.pool, excess.pool.metadata.name
+    pool = excess.allowed.pool
+    name = pool.metadata.name
     for machine in sorted(machines, key=lambda machine: _order(machine, pool, view)):
-        kind = machine.server_type
-        if kind in excess.by_type:
-            quota = Quota(f"{OVER_MAX}/{name}/{kind}", excess.by_type[kind])
-            why = f"Pool {name} has more machines of type {kind} than that type's max"
+        position = excess.allowed.holder(machine.server_type)
+        if position is not None and position in excess.by_entry:
+            entry = excess.allowed.entry(position)
+            quota = Quota(f"{OVER_MAX}/{name}/{entry.name or position}", excess.by_entry[position])
+            of_type = f"of type {entry.name} than that type's" if entry.name else f"of {entry} than that entry's"
+            why = f"Pool {name} has more machines {of_type} max"
         elif excess.further:
             quota = Quota(f"{OVER_MAX}/{name}", excess.further)
             why = f"Pool {name} has more machines than limits.max, {pool.spec.limits.max}"

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from api.v1alpha1.node_pool import ClassRef, NodePool
 from planner.plan import plan
-from planner.supply.machine_kind import refusals, with_refusals
+from planner.supply.type_faults import refusals, with_refusals
 from tests.builders import kwok_node_class, node_pool, pod, server_type
 from tests.planner.scenes import Scene, scene
 

@@ -12,6 +12,8 @@ from activities.ports.provider_kind import NodeClassModel
 from api.meta import Condition
 from api.v1alpha1.node_class_status import BuyingPause, PartialPause
 from api.v1alpha1.node_pool import ClassRef, NodePool
+from planner.supply.allowed_types import allowed_types, types_of
+from planner.supply.type_facts import TypeFacts
 from planner.supply.unavailable import part_in_force, pause_in_force
 from worker.commands.shared.node_classes import as_listed, as_planned, kind_of, ref_of
 
@@ -49,11 +51,11 @@ def catalogue_of(node_class: NodeClassModel, pools: Iterable[NodePool], now: dat
     planned = as_planned(node_class, (), now)
     problem = planned.problem or planned.barrier
     listed = as_listed(node_class, now)
-    buyers = _buyers(ref, pools)
+    buyers = _buyers(ref, pools, listed.rows)
     unmet = {(one.server_type.lower(), one.location): one.until for one in status.unavailable if now < one.until}
     parts = status.partial_pauses
     offered = [
-        replace(_as_met(row, unmet, parts, now), pools=tuple(buyers.get(row.server_type.lower(), ())))
+        replace(_as_met(row, unmet, parts, now), pools=tuple(buyers.get((row.server_type, row.location), ())))
         for row in listed.rows
     ]
     offered.sort(key=lambda row: (row.price_per_hour is None, row.price_per_hour, row.server_type, row.location))
@@ -74,14 +76,30 @@ def catalogue_of(node_class: NodeClassModel, pools: Iterable[NodePool], now: dat
     )
 
 
-def _buyers(ref: ClassRef, pools: Iterable[NodePool]) -> dict[str, list[str]]:
-    """Return the pools that may buy each server type of a class."""
-    buyers: dict[str, list[str]] = {}
+def _buyers(ref: ClassRef, pools: Iterable[NodePool], rows: Iterable[CatalogueRow]) -> dict[tuple[str, str], list[str]]:
+    """Return the pools that may buy each server type of a class in each location."""
+    facts = {(row.server_type, row.location): _facts_of(row) for row in rows}
+    types = types_of(facts.values())
+    buyers: dict[tuple[str, str], list[str]] = {}
     for pool in sorted(pools, key=lambda pool: pool.metadata.name):
         if pool.spec.template.class_ref == ref and pool.metadata.deletion_timestamp is None:
-            for server_type in pool.spec.server_types:
-                buyers.setdefault(server_type.name, []).append(pool.metadata.name)
+            allowed = allowed_types(pool, types)
+            for place, of_row in facts.items():
+                if allowed.allows(of_row):
+                    buyers.setdefault(place, []).append(pool.metadata.name)
     return buyers
+
+
+def _facts_of(row: CatalogueRow) -> TypeFacts:
+    return TypeFacts(
+        server_type=row.server_type.lower(),
+        location=row.location,
+        architecture=row.architecture,
+        cores=row.millicores // 1000,
+        memory=row.memory_bytes,
+        dedicated=row.is_dedicated,
+        price=row.price_per_hour,
+    )
 
 
 def _as_met(

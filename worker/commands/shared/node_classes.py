@@ -9,12 +9,12 @@ from activities.ports.errors import InvalidConfiguration
 from activities.ports.provider_kind import NodeClassModel, ProviderKind
 from activities.providers.kinds import provider_kinds
 from api.meta import READY
-from api.v1alpha1.billing import billing_period
+from api.v1alpha1.class_parts.billing import billing_period
 from api.v1alpha1.node_pool import ClassRef, NodePool
 from planner.lifecycle.request import REAL_CLUSTER
 from planner.model.plan import NodeClass
 from planner.objects.offering import Offering
-from planner.supply.machine_kind import refusals
+from planner.supply.type_faults import refusals
 
 
 def kind_of(node_class: NodeClassModel) -> ProviderKind[Any]:

@@ -169,6 +169,9 @@ def offered(spec: HetznerNodeClassSpec, status: HetznerNodeClassStatus, now: dat
                     # The flag was seen to be wrong both ways, so it only asks for care: three servers were bought
                     # while it said no. Source: itsh-cloud/karpenter-provider-hcloud, 2026-08-16.
                     is_doubtful=not place.available,
+                    cores=server_type.cores,
+                    memory=parse_units(server_type.memory),
+                    dedicated=server_type.dedicated,
                 )
             )
     return tuple(offerings)
