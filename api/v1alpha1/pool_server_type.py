@@ -6,12 +6,12 @@ What an entry is for is judged against the offerings of the pool's class: `plann
 import re
 from typing import Annotated, Final, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from api.model import Model
 from api.names import LabelValue
 from api.quantity import PRICE
-from api.rules import Check, Text, rule, rules
+from api.rules import Schema, Text, rule, rules
 
 Count = Annotated[int, Field(strict=True, ge=0, le=100_000)]
 Most = Annotated[int, Field(strict=True, ge=1, le=100_000)]
@@ -23,12 +23,23 @@ _PATTERN: Final = Text(
     form='a name in which "*" is any text and "?" one character, such as "cx*": letters, digits, "-", "_" and ".", '
     "at most 63 in all",
 )
-_EACH_ONCE: Final = Check(
-    lambda names: len(set(names)) == len(names),
-    "self.all(a, self.exists_one(b, a == b))",
-    "each location may stand only once",
-)
-Locations = Annotated[tuple[LabelValue, ...], Field(min_length=1, max_length=50), _EACH_ONCE]
+
+
+def _each_once(names: tuple[str, ...]) -> tuple[str, ...]:
+    if len(set(names)) < len(names):
+        msg = "each location may stand only once"
+        raise ValueError(msg)
+    return names
+
+
+Locations = Annotated[
+    tuple[LabelValue, ...],
+    # The API server compares the items of a set by itself: a rule that did so in each entry would cost too much.
+    Field(min_length=1, max_length=50, json_schema_extra={"x-kubernetes-list-type": "set"}),
+    AfterValidator(_each_once),
+]
+"""Names of locations, at least one."""
+
 
 _NAMED: Final = ("In", "NotIn")
 _VALUES: Final = {
@@ -58,7 +69,7 @@ _NO_LIST: Final = rule(
 )
 
 
-def _of_form(key: str) -> dict[str, object]:
+def _of_form(key: str) -> Schema:
     return rule(f"self.key != '{key}' || self.values.all(v, v.matches('{_VALUES[key]}'))", _FORMS[key])
 
 
@@ -71,7 +82,7 @@ class ServerTypeRequirement(Model):
     """What is compared: architecture, cores, memory, dedicated (its cores), or price (per hour, with its address)."""
     operator: Literal["In", "NotIn", "Gt", "Gte", "Lt", "Lte"]
     """How it is compared: equal to one of the values, to none of them, or above, at least, below, at most the value."""
-    values: Annotated[tuple[Annotated[str, Field(max_length=64)], ...], Field(min_length=1, max_length=20)]
+    values: Annotated[tuple[Annotated[str, Field(max_length=32)], ...], Field(min_length=1, max_length=20)]
     """Values in quotes, for Gt, Gte, Lt and Lte one; memory has a unit, such as 4Gi, dedicated is true or false."""
 
     def __str__(self) -> str:

@@ -86,6 +86,14 @@ WRONG_SERVER_TYPES = {
     "a number as a value": _requirement(
         "cores", "Gte", 4, fault=".values[0]: must be text, not 4", says="must be of type string", by_rule=False
     ),
+    "a value of a page": _requirement(
+        "cores",
+        "In",
+        "1" * 33,
+        fault=".values[0]: must have at most 32 characters",
+        says="may not be more than 32",
+        by_rule=False,
+    ),
     "more than two cores and three": _requirement("cores", "Gt", "2", "3", fault=_ONE_VALUE),
     "half a core": _requirement("cores", "Gt", "0.5", fault=f"'0.5': {_CORES}", says=_CORES),
     "millicores": _requirement("cores", "In", "2", "4000m", fault=f"'4000m': {_CORES}", says=_CORES),
@@ -108,9 +116,14 @@ WRONG_SERVER_TYPES = {
     "a list of prices": _requirement("price", "In", "0.01", fault=_NO_LIST),
     "a price with its currency": _requirement("price", "Lt", "0.01 EUR", fault=f"'0.01 EUR': {_PRICE}", says=_PRICE),
     "a location twice in an entry": Refusal(
-        pool({"name": "a", "max": 1, "locations": ["x", "x"]}), f"{_WHERE}.locations: {_TWICE}", _TWICE
+        pool({"name": "a", "max": 1, "locations": ["x", "x"]}),
+        f"{_WHERE}.locations: {_TWICE}",
+        'Duplicate value: "x"',
+        by_rule=False,
     ),
-    "a location twice in a pool": Refusal(pool(locations=["x", "y", "x"]), f"spec.locations: {_TWICE}", _TWICE),
+    "a location twice in a pool": Refusal(
+        pool(locations=["x", "y", "x"]), f"spec.locations: {_TWICE}", 'Duplicate value: "x"', by_rule=False
+    ),
     "a list of no location": Refusal(
         pool(locations=[]), "spec.locations: must have at least 1 entry", "should have at least 1 items", by_rule=False
     ),
