@@ -38,6 +38,11 @@ _OF_MACHINES: Final = (LABEL_HOSTNAME, LABEL_ARCH, LABEL_OS, LABEL_INSTANCE_TYPE
 """Another value for one of these would make the scheduler believe in a machine that is not there."""
 _SET_BY_MACHINES: Final = f"each machine has its own value of {', '.join(_OF_MACHINES)}"
 _MOST_LABELS: Final = 50
+_MOST_ANNOTATIONS: Final = 50
+_LONGEST_ANNOTATION: Final = 1024
+"""So many of this length, of four bytes a character, leave room in the 256 KiB that an object has for them."""
+_OF_KUBERNETES: Final = ("kubernetes.io/", "k8s.io/")
+_KUBERNETES_KEYS: Final = "keys of kubernetes.io/ and k8s.io/, and of domains that end so, say what others have done"
 
 
 def dns_label(longest: int) -> Text:
@@ -71,6 +76,21 @@ def _check_labels(labels: dict[str, str]) -> dict[str, str]:
     return labels
 
 
+def _check_annotations(annotations: dict[str, str]) -> dict[str, str]:
+    if len(annotations) > _MOST_ANNOTATIONS:
+        msg = f"{len(annotations)} annotations: at most {_MOST_ANNOTATIONS}"
+        raise ValueError(msg)
+    for key, value in annotations.items():
+        _KEY_FORM.check(_not_ours(key))
+        if any(domain in key for domain in _OF_KUBERNETES):
+            msg = f"{key!r}: {_KUBERNETES_KEYS}"
+            raise ValueError(msg)
+        if len(value) > _LONGEST_ANNOTATION:
+            msg = f"{key}: the value must have at most {_LONGEST_ANNOTATION} characters"
+            raise ValueError(msg)
+    return annotations
+
+
 LabelValue = Annotated[str, _LABEL_VALUE]
 """A name that becomes the value of a label."""
 
@@ -102,3 +122,24 @@ Labels = Annotated[
     ),
 ]
 """Labels that a user sets on Nodes."""
+
+Annotations = Annotated[
+    dict[str, str],
+    AfterValidator(_check_annotations),
+    WithJsonSchema(
+        {
+            "type": "object",
+            "maxProperties": _MOST_ANNOTATIONS,
+            "additionalProperties": {"type": "string", "maxLength": _LONGEST_ANNOTATION},
+            RULES: [
+                rule(f"self.all(key, key.matches('{_KEY_FORM.pattern}'))", f"each key must be {_KEY_FORM.form}"),
+                rule(f"self.all(key, !key.startsWith('{_OURS}'))", _OWN_KEYS),
+                rule(
+                    " && ".join(f"self.all(key, !key.contains('{domain}'))" for domain in _OF_KUBERNETES),
+                    _KUBERNETES_KEYS,
+                ),
+            ],
+        }
+    ),
+]
+"""Annotations that a user sets on Nodes."""

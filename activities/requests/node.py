@@ -12,7 +12,15 @@ from typing import Any
 
 from activities.objects.events import Recorder, tell
 from activities.objects.node_classes import change_class_status, note_success
-from activities.objects.nodes import change_node, lift_taint, own_labels, reserved, taints_of, template_taints
+from activities.objects.nodes import (
+    change_node,
+    has_taint,
+    lift_taint,
+    own_labels,
+    reserved,
+    taints_of,
+    template_taints,
+)
 from activities.objects.pods import tolerate
 from activities.objects.record import conditions_with, still_as_read, write_status, write_step
 from activities.objects.related import find_class
@@ -81,7 +89,7 @@ async def mark_running(ports: Ports, observed: RequestObjects, act: Act) -> None
 async def register_node(ports: Ports, recorder: Recorder, observed: RequestObjects, act: Act) -> None:
     """Label the Node, swap its startup taint for the reservation, and let its pods onto it.
 
-    Its price and the hash of what it was made with are written on it in the same write.
+    Its price, the hash of what it was made with and the pool's annotations are written on it in the same write.
 
     Killed in between, the Node is registered and the request does not say so: then the next
     execution finds nothing left to change and writes it down.
@@ -93,6 +101,10 @@ async def register_node(ports: Ports, recorder: Recorder, observed: RequestObjec
     node = _node_of(observed)
     status = record.model.status
     taints = [taint for taint in taints_of(node) if taint["key"] != TAINT_UNREGISTERED]
+    annotations = _price_paid(status) | hash_of_node(status)
+    if observed.pool is not None and has_taint(node, TAINT_UNREGISTERED):
+        # Once it is registered they are other people's: an edit of the pool between two executions changes nothing.
+        annotations = {**observed.pool.spec.template.annotations, **annotations}
     labels = labels_to_set(
         observed.pool,
         await _bought(ports, record.model.spec),
@@ -105,7 +117,7 @@ async def register_node(ports: Ports, recorder: Recorder, observed: RequestObjec
     if _keeps(observed):
         taints = _with_reservation(taints, record.name)
     # One write swaps the taints: between two, any pod could land. The planned pods tolerate the new one only after it.
-    await _change_as_read(ports, observed, taints, labels, _price_paid(status) | hash_of_node(status))
+    await _change_as_read(ports, observed, taints, labels, annotations)
     refusal = await tolerate(ports.cluster, observed.untolerated, record.name) if status.released_at is None else ""
     now = ports.now()
     registered = conditions_with(record, "Registered", status=True, reason=act.reason, message=act.message, now=now)

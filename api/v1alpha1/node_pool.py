@@ -10,7 +10,7 @@ from api.duration import Duration, PositiveDuration
 from api.keys import ANNOTATION_PAUSED, ANNOTATION_PAUSED_UNTIL, API_VERSION
 from api.meta import Conditions, ObjectMeta, format_timestamp, read_moment
 from api.model import Model, Payload
-from api.names import Labels, OptionalLabelValue, TaintKey, dns_label
+from api.names import Annotations, Labels, OptionalLabelValue, TaintKey, dns_label
 from api.quantity import Price
 from api.rules import Text, distinct, rule, rules
 from api.unsupported import OF_SCALE_UP, OF_SPEC, OF_TEMPLATE
@@ -82,6 +82,8 @@ class NodeTemplate(Model):
     """The class that the machines come from. Without it, the class named default."""
     labels: Labels = Field(default_factory=dict)
     """Further labels of each Node. Without it, none."""
+    annotations: Annotations = Field(default_factory=dict)
+    """Further annotations of each Node, set once when it joins. Without it, none."""
     taints: Annotated[tuple[PoolTaint, ...], Field(max_length=32), distinct("key", "effect")] = ()
     """Taints of each Node, one for each key and effect. Without it, none."""
 

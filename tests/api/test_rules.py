@@ -46,6 +46,7 @@ def test_a_rule_says_what_is_wrong_and_no_other_rule_does(name):
             },
             limits={"max": 9},
             locations=["fsn1"],
+            template={"annotations": {"example.com/a.b_c": "", "note": "ü: any text\n" * 80, "k8s": "x"}},
         ),
         pool(
             SMALL,

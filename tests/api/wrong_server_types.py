@@ -1,4 +1,4 @@
-"""Wrong entries of a pool's serverTypes, and of the locations that it allows."""
+"""Wrong entries of a pool's serverTypes, and of the locations and annotations of its machines."""
 
 from typing import Any
 
@@ -19,6 +19,9 @@ _PATTERN = (
     ' letters, digits, "-", "_" and ".", at most 63 in all'
 )
 _VALUE = 'must be letters, digits, "-", "_" and ".", at most 63, starting and ending with a letter or digit'
+_KUBERNETES = "keys of kubernetes.io/ and k8s.io/, and of domains that end so, say what others have done"
+_OWN_KEYS = "keys under growth.dev/ are Growth's own"
+_KEY = 'must be a label key, such as "team" or "example.com/team"'
 _WHERE = "spec.serverTypes[0]"
 _FIRST = f"{_WHERE}.requirements[0]"
 CORES = {"key": "cores", "operator": "Gte", "values": ["4"]}
@@ -26,6 +29,11 @@ CORES = {"key": "cores", "operator": "Gte", "values": ["4"]}
 
 def _entry(fault: str, **fields: Any) -> Refusal:
     return Refusal(pool({"max": 1, **fields}), f"{_WHERE}: {fault}", fault)
+
+
+def _annotation(key: str, fault: str, says: str, value: str = "a", *, by_rule: bool = True) -> Refusal:
+    given = pool(template={"annotations": {key: value}})
+    return Refusal(given, f"spec.template.annotations: {fault}", says, by_rule=by_rule)
 
 
 def _requirement(key: str, operator: str, *values: Any, fault: str, says: str = "", by_rule: bool = True) -> Refusal:
@@ -131,6 +139,20 @@ WRONG_SERVER_TYPES = {
         pool({"name": "a", "max": 1, "locations": [{"region": "fsn1"}]}),
         f"{_WHERE}.locations[0]: must be text, not a mapping",
         "must be of type string",
+        by_rule=False,
+    ),
+    "an annotation of Growth": _annotation("growth.dev/pool", f"'growth.dev/pool': {_OWN_KEYS}", _OWN_KEYS),
+    "an annotation of Kubernetes": _annotation("k8s.io/x", f"'k8s.io/x': {_KUBERNETES}", _KUBERNETES),
+    "an annotation of kubelets": _annotation(
+        "node.alpha.kubernetes.io/ttl", f"'node.alpha.kubernetes.io/ttl': {_KUBERNETES}", _KUBERNETES
+    ),
+    "an annotation of KWOK": _annotation("kwok.x-k8s.io/node", f"'kwok.x-k8s.io/node': {_KUBERNETES}", _KUBERNETES),
+    "an annotation without a name": _annotation("example.com/", f"'example.com/' {_KEY}", _KEY.removeprefix("must ")),
+    "a page of an annotation": _annotation(
+        "note",
+        "note: the value must have at most 1024 characters",
+        "may not be more than 1024",
+        value="a" * 1025,
         by_rule=False,
     ),
     "a location with a slash": Refusal(pool(locations=["a/b"]), f"spec.locations[0]: 'a/b' {_VALUE}", _VALUE),

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import cel
 import pytest
 import yaml
 
@@ -14,6 +15,7 @@ from activities.providers.kwok.startup import FAKE, READY_DELAY
 from api import keys
 from tests.project.deploy_base import BASE, one, rendered_base
 from tests.project.documents import ROOT, blocks
+from tests.tables import rows
 
 NAMED = (
     keys.TAINT_UNREGISTERED,
@@ -87,6 +89,31 @@ def test_the_keys_in_the_policies_are_those_of_the_code(policies):
     known = {value for value in vars(keys).values() if isinstance(value, str)}
     assert set(re.findall(r"growth\.dev/[a-z-]+", text)) <= known
     assert f'== "{keys.EXCLUDED_BY_GROWTH}"' in text
+
+
+@rows(
+    ("is_new", "before", "after", "allowed"),
+    {
+        "Growth's own on its machine": (False, {}, {"growth.dev/currency": "EUR"}, True),
+        "the pool's while it registers": (True, {"a": "b"}, {"a": "c", "example.com/team": "shop"}, True),
+        "the pool's later": (False, {}, {"example.com/team": "shop"}, False),
+        "one of kubelets while it registers": (True, {}, {"node.alpha.kubernetes.io/ttl": "1"}, False),
+        "that of KWOK while it registers": (True, {}, {"kwok.x-k8s.io/node": "fake"}, False),
+        "one less while it registers": (True, {"a": "b"}, {}, False),
+    },
+)
+def test_which_annotations_of_a_node_the_account_may_change(policies, is_new, before, after, allowed):
+    (policy,) = (each for each in policies if each["metadata"]["name"] == "growth-nodes")
+    (rule,) = (each for each in policy["spec"]["validations"] if "may change annotations that" in each["message"])
+    variables = {
+        "isUpdate": True,
+        "isNew": is_new,
+        "isGrowths": True,
+        "isKwoks": False,
+        "oldAnnotations": before,
+        "newAnnotations": after,
+    }
+    assert cel.evaluate(rule["expression"], {"variables": variables}) is allowed
 
 
 def test_the_overlay_for_another_namespace_takes_all_rights_along(tmp_path):

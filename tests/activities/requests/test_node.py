@@ -68,6 +68,27 @@ async def test_registration_writes_the_price_on_the_node(life, status, annotatio
     assert [write for write in life.cluster.writes if write.startswith("patch nodes/")] == [f"patch nodes/{NAME}"]
 
 
+async def test_registration_writes_the_annotations_of_the_pool_on_the_node_once(life):
+    path = "/spec/template/annotations"
+    await life.cluster.put(NODE_POOLS, "default", path, {"example.com/team": "shop", "note": "ü: a b"})
+    await life.add_machine(PRICED, UNREGISTERED, FOREIGN, pods=1)
+    fake = {"kwok.x-k8s.io/node": "fake", "note": "of its boot"}
+    await life.cluster.put(NODES, NAME, "/metadata/annotations", fake)
+    await life.do("register_node")
+    registered = await life.node()
+    assert registered["metadata"]["annotations"] == {
+        "kwok.x-k8s.io/node": "fake",
+        "example.com/team": "shop",
+        "note": "ü: a b",
+        "growth.dev/price-per-hour": "0.0104",
+        "growth.dev/currency": "EUR",
+    }
+    # The Node is registered and the request does not say so: what the pool says by now is for others.
+    await life.cluster.put(NODE_POOLS, "default", path, {"example.com/team": "bakery"})
+    await life.do("register_node", REGISTER)
+    assert await life.node() == registered
+
+
 async def test_registration_swaps_the_startup_taint_for_the_reservation(joined):
     seen = await joined.do("register_node")
     assert await joined.taints() == [FOREIGN, DEDICATED, RESERVED]

@@ -74,6 +74,16 @@ def test_where_two_limits_bind_raising_one_brings_nothing():
     ]
 
 
+def test_a_limit_of_a_pattern_is_over_all_its_types_and_names_the_machine_that_would_do():
+    pods = [pod("large", "4", "4Gi", priority=9), *many(8)]
+    given = scene(*pods, types=("cx42", {"pattern": "cx?2", "max": 1}), kinds=("cx22", "cx32", "cax11"))
+    made = plan(given.snapshot())
+    assert [request.server_type for request in made.requests] == ["cx32"]
+    messages = {reason.message for unplaced in made.unplaced for reason in unplaced.reasons}
+    limit = 'pool default is at its max of 1 machines of serverTypes[1], pattern "cx?2"'
+    assert messages == {f"{limit}; raising it by 1 places at least 4 pods, on a cx32"}
+
+
 def test_a_max_below_what_is_there_has_to_rise_further():
     given = scene(*many(2), limits={"max": 1})
     given.nodes = [node(f"m-{k}") for k in range(3)]

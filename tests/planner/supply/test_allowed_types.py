@@ -9,9 +9,11 @@ from hypothesis import strategies as st
 from api.v1alpha1.node_pool import NodePool
 from planner.objects.offering import Offering
 from planner.supply.allowed_types import AllowedTypes, allowed_types, types_of
+from planner.supply.limits import limits_left
 from planner.supply.machine_kind import kinds_of_pools
+from planner.supply.machines import machines_of
 from planner.supply.type_facts import TypeFacts, facts_of
-from tests.builders import KINDS, kwok_node_class, node_pool, server_type
+from tests.builders import KINDS, kwok_node_class, node, node_pool, server_type
 from tests.planner.scenes import scene
 from tests.tables import rows
 
@@ -196,6 +198,23 @@ def test_the_facts_of_an_offering_are_what_its_class_tells():
         TypeFacts("cax11", "fsn1", "arm64", 2, 4 * GIB, dedicated=False, price=Decimal("0.0050")),
     ]
     assert facts_of(Offering("CX1", "x", Decimal(1), "EUR", {})) == TypeFacts("cx1", "x", price=Decimal(1))
+
+
+def test_the_max_of_a_pattern_counts_the_machines_of_all_types_that_it_holds():
+    nodes = [node("a", "cx22"), node("b", "cx32"), node("c", "cx42"), node("d", "cx22", pool="other")]
+    entries = [{"name": "cx42", "max": 3}, {"pattern": "cx*", "max": 4}, needs(("cores", "Gte", "2")) | {"max": 9}]
+    snapshot = scene(*nodes, types=entries).snapshot()
+    found = kinds_of_pools(snapshot)
+    left = limits_left(machines_of(snapshot).values(), found)
+    assert {kind.offering.server_type: left.left(kind, 100) for kind in found["default"].kinds} == {
+        "cx22": 2,
+        "cx32": 2,
+        "cx42": 2,
+        "cax11": 9,
+    }
+    of_pattern = next(kind for kind in found["default"].kinds if kind.offering.server_type == "cx22")
+    left.take(of_pattern, 2)
+    assert {k.offering.server_type for k in found["default"].kinds if left.exhausted(k)} == {"cx22", "cx32"}
 
 
 PLACES = ("fsn1", "nbg1", "hel1")

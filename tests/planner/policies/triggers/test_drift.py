@@ -136,6 +136,51 @@ def test_a_type_that_is_no_longer_listed_drifts():
     assert (removal.node, removal.why) == ("n", "Its type cx32 is no longer among the pool's serverTypes")
 
 
+MORE_CORES = {"requirements": [{"key": "cores", "operator": "Gt", "values": ["4"]}]}
+CHEAPER = {"requirements": [{"key": "price", "operator": "Lt", "values": ["0.001"]}]}
+
+
+@rows(
+    ("types", "spec", "why"),
+    {
+        "a pattern for it": ([{"pattern": "cx3?"}], {}, ""),
+        "a pattern for others": ([{"pattern": "cx4?"}], {}, "Its type cx32 is no longer among the pool's serverTypes"),
+        "requirements that it misses": (
+            ["cx22", MORE_CORES],
+            {},
+            "Its type cx32 is no longer among the pool's serverTypes",
+        ),
+        "a price that it misses": ([CHEAPER], {}, ""),
+        "a location of the pool": (["cx32"], {"locations": ["nbg1", "fsn1"]}, ""),
+        "other locations of the pool": (
+            ["cx32"],
+            {"locations": ["nbg1"]},
+            "Its location fsn1 is no longer among those that the pool has for cx32",
+        ),
+        "other locations of its entry": (
+            [{"pattern": "cx*", "locations": ["nbg1"]}, "cx32"],
+            {},
+            "Its location fsn1 is no longer among those that the pool has for cx32",
+        ),
+        "annotations of the template": (["cx32"], {"template": {"annotations": {"team": "b"}}}, ""),
+    },
+)
+def test_a_machine_that_the_pool_would_not_buy_any_more_drifts(types, spec, why):
+    given = bought("n", "cx32")
+    given.classes = [kwok_node_class(*(server_type(name, locations=["fsn1", "nbg1"]) for name in TYPES))]
+    given.pools[0] = node_pool(types=types, **DRAIN, **spec)
+    assert [removal.why for removal in plan(given.snapshot()).removals] == ([why] if why else [])
+
+
+def test_a_type_that_its_class_has_no_more_is_not_judged_by_requirements():
+    given = bought("n", "cx32")
+    given.classes = [kwok_node_class(server_type("cx22"))]
+    given.pools[0] = node_pool(types=[MORE_CORES, "cx22"], **DRAIN)
+    assert leaving(given) == []
+    given.pools[0] = node_pool(types=[{"pattern": "cx4?"}, "cx22"], **DRAIN)
+    assert leaving(given) == [("n", "Drift")]
+
+
 def test_a_type_that_was_not_listed_before_drift_was_judged_does_not():
     given = with_pods(aged("n", "cx32"))
     given.pools[0] = node_pool(types=["cx22"], **DRAIN)

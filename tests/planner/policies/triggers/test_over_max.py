@@ -65,6 +65,15 @@ def test_a_type_above_its_max_gives_up_machines_of_that_type():
     ]
 
 
+def test_a_pattern_above_its_max_gives_up_machines_of_all_types_that_it_holds():
+    uses = {"a": "100m", "b": "100m", "c": "1"}
+    types = ("cx42", {"pattern": "cx*", "max": 1})
+    of = given(node("a", "cx32"), node("b"), node("c", "cx42"), uses=uses, types=types, limits={"max": 9})
+    assert [(removal.node, removal.why) for removal in plan(of.snapshot()).removals] == [
+        ("a", 'Pool default has more machines of pattern "cx*" than that entry\'s max')
+    ]
+
+
 def test_none_is_bought_above_the_max():
     of = given(node("a"), node("b"), node("c"), uses={"a": "1500m", "b": "1500m", "c": "1500m"}, limits={"max": 2})
     made = plan(of.snapshot())
