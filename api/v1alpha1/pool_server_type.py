@@ -138,7 +138,7 @@ class PoolServerType(Model):
             return self.name
         if self.pattern is not None:
             return f'pattern "{self.pattern}"'
-        return f"requirements {'; '.join(str(each) for each in self.requirements or ())}"
+        return f"requirements {' and '.join(str(each) for each in self.requirements or ())}"
 
     @field_validator("name", "pattern")
     @classmethod

@@ -75,6 +75,15 @@ def test_each_type_in_each_location_is_an_offering_with_the_address_in_its_price
     assert all(offer.available and not offer.is_doubtful and offer.unavailable_because == "" for offer in offered)
 
 
+def test_an_offering_tells_what_pools_may_ask_for():
+    assert [(offer.server_type, offer.cores, offer.memory, offer.dedicated) for offer in offerings(node_class())] == [
+        ("cx23", 2, 4 * GI, False),
+        ("cx23", 2, 4 * GI, False),
+        ("cax11", 2, 4 * GI, False),
+        ("ccx13", 2, 8 * GI, True),
+    ]
+
+
 def test_without_public_addresses_the_price_is_that_of_the_server():
     offered = offerings(node_class(CX23, ipv4={}, spec={"enableIPv4": False}))
     assert {offer.price_per_hour for offer in offered} == {Decimal("0.0088")}

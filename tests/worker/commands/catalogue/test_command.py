@@ -193,6 +193,27 @@ def test_pools_are_those_of_this_class_that_are_not_being_deleted():
     assert row(listed(pools=(*POOLS, going, others)), "cx23").pools == ("ci", "default")
 
 
+def test_pools_are_those_that_may_buy_the_type_in_the_location():
+    shared = {"requirements": [{"key": "dedicated", "operator": "In", "values": ["false"]}]}
+    cheap = {"requirements": [{"key": "price", "operator": "Lte", "values": ["0.0104"]}], "locations": ["fsn1"]}
+    pools = [
+        hetzner_pool("pattern", ({"pattern": "C?X*"},)),
+        hetzner_pool("shared", (shared,), locations=["hel1"]),
+        hetzner_pool("cheap", (cheap, "ccx13")),
+    ]
+    found = listed(pools=pools)
+    assert {f"{one.server_type} {one.location}": one.pools for one in found.rows} == {
+        "cpx11 fsn1": ("cheap", "pattern"),
+        "cx23 fsn1": ("cheap",),
+        "cx23 hel1": ("shared",),
+        "cax11 fsn1": ("cheap", "pattern"),
+        "cx33 fsn1": (),
+        "cpx22 fsn1": ("pattern",),
+        "ccx13 fsn1": ("cheap", "pattern"),
+        "cpx32 fsn1": ("pattern",),
+    }
+
+
 @pytest.mark.parametrize("output", ["json", "yaml"])
 def test_data(capsys, files, output):
     assert catalogue(file=files(hetzner_class(), *POOLS), server_type="CX23", location="fsn1", output=output) == 0
