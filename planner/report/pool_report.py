@@ -229,12 +229,12 @@ def _asked(pod: Pod) -> str:
 def _readiness(kinds_of_pool: PoolKinds) -> tuple[bool, str, str]:
     if kinds_of_pool.obstacle is not None and kinds_of_pool.blocked_by is None:
         return False, kinds_of_pool.obstacle.code, kinds_of_pool.obstacle.message
-    unknown, found = ", ".join(kinds_of_pool.unknown_types), kinds_of_pool.faults
+    unknown, faults = ", ".join(kinds_of_pool.unknown_types), kinds_of_pool.faults
     if unknown:
         ref = kinds_of_pool.pool.spec.template.class_ref
         lacking = "does not have" if kinds_of_pool.kinds else "has none of these server types:"
-        told = with_refusals(f"{ref} {lacking} {unknown}", kinds_of_pool.refusals)
-        return bool(kinds_of_pool.kinds), UNKNOWN_TYPE, with_faults(told, found)
-    if found:
-        return bool(kinds_of_pool.kinds), found[0].code, with_faults("", found)
+        message = with_refusals(f"{ref} {lacking} {unknown}", kinds_of_pool.refusals)
+        return bool(kinds_of_pool.kinds), UNKNOWN_TYPE, with_faults(message, faults)
+    if faults:
+        return bool(kinds_of_pool.kinds), faults[0].code, with_faults("", faults)
     return True, "Usable", ""

@@ -109,8 +109,8 @@ def _no_types(kinds_of_pool: PoolKinds) -> Reason:
     names = ", ".join(kinds_of_pool.unknown_types[:_TOLD])
     pool = kinds_of_pool.pool
     message = f"{pool.spec.template.class_ref} has none of the server types of pool {pool.metadata.name}"
-    told = with_refusals(f"{message}: {names}" if names else message, kinds_of_pool.refusals)
-    return Reason("NoCompatibleOffering", with_faults(told, kinds_of_pool.faults))
+    message = with_refusals(f"{message}: {names}" if names else message, kinds_of_pool.refusals)
+    return Reason("NoCompatibleOffering", with_faults(message, kinds_of_pool.faults))
 
 
 def suiting_pools(pod: Pod, pool_kinds: Mapping[str, PoolKinds]) -> str:

@@ -13,9 +13,9 @@ from api.v1alpha1.node_pool import ClassRef, NodePool
 from api.v1alpha1.pool_server_type import PoolServerType
 from planner.model.plan import NodeClass
 from planner.objects.offering import Offering
-from planner.supply.type_facts import PRICE, TypeFacts, facts_of, meets
+from planner.supply.type_facts import PRICE, TypeInLocation, facts_of, meets
 
-ClassTypes = Mapping[str, tuple[TypeFacts, ...]]
+ClassTypes = Mapping[str, tuple[TypeInLocation, ...]]
 """The facts of each type of a class, by its name in lower case: one for each of its locations."""
 
 
@@ -44,7 +44,7 @@ class AllowedTypes:
         """Return the entry at the position."""
         return self.pool.spec.server_types[position]
 
-    def allows(self, facts: TypeFacts) -> bool:
+    def allows(self, facts: TypeInLocation) -> bool:
         """Return whether this type may be bought in this location."""
         position = self.holders.get(facts.server_type)
         if position is None or not self._is_place(self.entry(position), facts.location):
@@ -77,9 +77,9 @@ class AllowedTypes:
         return all(names is None or location in names for names in (entry.locations, self.pool.spec.locations))
 
 
-def types_of(facts: Iterable[TypeFacts]) -> ClassTypes:
+def types_of(facts: Iterable[TypeInLocation]) -> ClassTypes:
     """Return the facts by type."""
-    by_type: dict[str, list[TypeFacts]] = {}
+    by_type: dict[str, list[TypeInLocation]] = {}
     for each in facts:
         by_type.setdefault(each.server_type, []).append(each)
     return {name: tuple(of_type) for name, of_type in by_type.items()}
@@ -116,30 +116,30 @@ def holders(pool: NodePool, types: ClassTypes) -> dict[str, int]:
             general.append((position, entry))
         else:
             named[entry.name] = position
-    found: dict[str, int] = {}
+    held: dict[str, int] = {}
     for name, facts in types.items():
         by_name = named.get(name, len(pool.spec.server_types))
         earlier = (position for position, entry in general if position < by_name and matches_type(entry, facts))
         position = next(earlier, by_name)
         if position < len(pool.spec.server_types):
-            found[name] = position
-    return found
+            held[name] = position
+    return held
 
 
-def matches_type(entry: PoolServerType, facts: Iterable[TypeFacts]) -> bool:
+def matches_type(entry: PoolServerType, facts: Iterable[TypeInLocation]) -> bool:
     """Return whether the entry matches the type, of which these are the facts by location, in some location."""
     return any(_matches(entry, each) is True for each in facts)
 
 
 def _alone(name: str) -> ClassTypes:
-    return {name: (TypeFacts(name, ""),)}
+    return {name: (TypeInLocation(name, ""),)}
 
 
 def _asks_for_price(entry: PoolServerType) -> bool:
     return any(each.key == PRICE for each in entry.requirements or ())
 
 
-def _matches(entry: PoolServerType, facts: TypeFacts, *, with_price: bool = True) -> bool | None:
+def _matches(entry: PoolServerType, facts: TypeInLocation, *, with_price: bool = True) -> bool | None:
     """Return whether the entry matches; None if a fact that decides it is not known."""
     if entry.name is not None:
         return entry.name == facts.server_type

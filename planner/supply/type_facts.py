@@ -20,7 +20,7 @@ PRICE: Final = "price"
 
 
 @dataclass(frozen=True, slots=True)
-class TypeFacts:
+class TypeInLocation:
     """A server type in a location, as requirements look at it; None where nobody tells."""
 
     server_type: str
@@ -46,9 +46,9 @@ class TypeFacts:
         }
 
 
-def facts_of(offering: Offering) -> TypeFacts:
+def facts_of(offering: Offering) -> TypeInLocation:
     """Return the facts of an offering."""
-    return TypeFacts(
+    return TypeInLocation(
         server_type=offering.server_type.lower(),
         location=offering.location,
         architecture=offering.labels.get(LABEL_ARCH),
@@ -59,7 +59,7 @@ def facts_of(offering: Offering) -> TypeFacts:
     )
 
 
-def meets(facts: TypeFacts, requirement: ServerTypeRequirement) -> bool | None:
+def meets(facts: TypeInLocation, requirement: ServerTypeRequirement) -> bool | None:
     """Return whether the type in its location meets the requirement; None if the fact is not known."""
     fact = facts.by_key[requirement.key]
     if fact is None:

@@ -11,6 +11,7 @@ from api.v1alpha1.pool_server_type import PoolServerType
 from planner.model.plan import Reason
 from planner.objects.offering import Offering
 from planner.supply.allowed_types import AllowedTypes, matches_type
+from planner.supply.type_facts import TypeInLocation
 
 UNKNOWN_TYPE: Final = "UnknownServerType"
 UNKNOWN_LOCATION: Final = "UnknownLocation"
@@ -30,14 +31,23 @@ def faults(allowed: AllowedTypes) -> tuple[Reason, ...]:
     """Return what else of the pool comes to nothing in its class, a sentence each."""
     ref = allowed.pool.spec.template.class_ref
     entries = list(enumerate(allowed.pool.spec.server_types))
-    matched = {i for i, entry in entries if any(matches_type(entry, facts) for facts in allowed.types.values())}
+    matched = {i for i, entry in entries if _matches_any(entry, allowed)}
     nothing = (
         Reason(UNKNOWN_TYPE, f"{_place(i)}: {_matches_none(entry)} of {ref}")
         for i, entry in entries
         if i not in matched and entry.name is None
     )
-    left = (reason for i, entry in entries if i in matched for reason in _of_entry(i, entry, allowed))
+    held: dict[int, list[tuple[TypeInLocation, ...]]] = {}
+    for name, position in allowed.holders.items():
+        held.setdefault(position, []).append(allowed.types[name])
+    left = (reason for i in sorted(matched) for reason in _of_entry(i, held.get(i, []), allowed))
     return (*nothing, *_unknown_locations(allowed), *left)
+
+
+def _matches_any(entry: PoolServerType, allowed: AllowedTypes) -> bool:
+    if entry.name is not None:
+        return entry.name in allowed.types
+    return any(matches_type(entry, facts) for facts in allowed.types.values())
 
 
 def _matches_none(entry: PoolServerType) -> str:
@@ -45,25 +55,26 @@ def _matches_none(entry: PoolServerType) -> str:
 
 
 def _unknown_locations(allowed: AllowedTypes) -> Iterator[Reason]:
-    there = {each.location for facts in allowed.types.values() for each in facts}
-    missing = [name for name in allowed.pool.spec.locations or () if name not in there]
-    if missing and there:
+    locations = {each.location for facts in allowed.types.values() for each in facts}
+    missing = [name for name in allowed.pool.spec.locations or () if name not in locations]
+    if missing and locations:
         ref = allowed.pool.spec.template.class_ref
         yield Reason(UNKNOWN_LOCATION, f"locations: {ref} has no server type in {', '.join(missing)}")
 
 
-def _of_entry(position: int, entry: PoolServerType, allowed: AllowedTypes) -> Iterator[Reason]:
-    held = [facts for name, facts in allowed.types.items() if allowed.holders.get(name) == position]
+def _of_entry(position: int, held: Sequence[tuple[TypeInLocation, ...]], allowed: AllowedTypes) -> Iterator[Reason]:
+    """Yield what comes to nothing of an entry that matches something and holds for these types."""
+    entry = allowed.entry(position)
     if not held:
         if entry.name is None:
             yield Reason(NOTHING_LEFT, f"{_place(position)}: earlier entries match each server type of {entry} first")
         else:
-            kept = ", so only its min holds" if entry.min else ""
+            further = ", so only its min holds" if entry.min else ""
             first = _place(allowed.holders[entry.name])
-            yield Reason(NOTHING_LEFT, f"{_place(position)}: {first} matches {entry} first{kept}")
+            yield Reason(NOTHING_LEFT, f"{_place(position)}: {first} matches {entry} first{further}")
         return
-    there = {each.location for facts in held for each in facts}
-    missing = [name for name in entry.locations or () if name not in there]
+    locations = {each.location for facts in held for each in facts}
+    missing = [name for name in entry.locations or () if name not in locations]
     if missing:
         of_types = f"{entry} is not" if entry.name is not None else f"no server type of {entry} is"
         yield Reason(UNKNOWN_LOCATION, f"{_place(position)}.locations: {of_types} in {', '.join(missing)}")
@@ -90,8 +101,8 @@ def with_refusals(message: str, sentences: Sequence[str]) -> str:
     return "; ".join((message, *sentences[:_SENTENCES]))
 
 
-def with_faults(message: str, found: Sequence[Reason]) -> str:
+def with_faults(message: str, reasons: Sequence[Reason]) -> str:
     """Return the message, which may be empty, followed by the first of these faults and the number of the others."""
-    rest = len(found) - _SENTENCES
-    told = [each.message for each in found[:_SENTENCES]] + ([f"{rest} more of this kind"] if rest > 0 else [])
-    return "; ".join([message, *told] if message else told)
+    rest = len(reasons) - _SENTENCES
+    sentences = [each.message for each in reasons[:_SENTENCES]] + ([f"{rest} more of this kind"] if rest > 0 else [])
+    return "; ".join([message, *sentences] if message else sentences)

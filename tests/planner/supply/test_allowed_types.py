@@ -12,7 +12,7 @@ from planner.supply.allowed_types import AllowedTypes, allowed_types, types_of
 from planner.supply.limits import limits_left
 from planner.supply.machine_kind import kinds_of_pools
 from planner.supply.machines import machines_of
-from planner.supply.type_facts import TypeFacts, facts_of
+from planner.supply.type_facts import TypeInLocation, facts_of
 from tests.builders import KINDS, kwok_node_class, node, node_pool, server_type
 from tests.planner.scenes import scene
 from tests.tables import rows
@@ -23,7 +23,7 @@ CX22, CX32, CCX13 = "cx22", "cx32", "ccx13"
 
 def facts(name, cores, memory, price, *, arch="amd64", dedicated=False, places=("fsn1", "hel1"), **dearer):
     """A type of a class; `dearer` are locations with a price of their own."""
-    one = TypeFacts(name, "", arch, cores, memory * GIB, dedicated, Decimal(price))
+    one = TypeInLocation(name, "", arch, cores, memory * GIB, dedicated, Decimal(price))
     return [replace(one, location=place, price=Decimal(dearer.get(place, price))) for place in (*places, *dearer)]
 
 
@@ -33,7 +33,7 @@ CLASS = (
     *facts("cax11", 2, 4, "0.005", arch="arm64"),
     *facts(CCX13, 2, 8, "0.020", dedicated=True),
     # A provider that tells no more than it must.
-    *(TypeFacts("plain", place, price=Decimal("0.001")) for place in ("fsn1", "hel1")),
+    *(TypeInLocation("plain", place, price=Decimal("0.001")) for place in ("fsn1", "hel1")),
 )
 
 
@@ -194,10 +194,10 @@ def test_a_machine_is_objected_to_only_by_what_is_known_and_not_by_its_price(mac
 def test_the_facts_of_an_offering_are_what_its_class_tells():
     offered = scene(kinds=[server_type("cx22"), server_type("cax11")]).snapshot().classes[0].offerings
     assert [facts_of(each) for each in offered] == [
-        TypeFacts("cx22", "fsn1", "amd64", 2, 4 * GIB, dedicated=False, price=Decimal("0.0066")),
-        TypeFacts("cax11", "fsn1", "arm64", 2, 4 * GIB, dedicated=False, price=Decimal("0.0050")),
+        TypeInLocation("cx22", "fsn1", "amd64", 2, 4 * GIB, dedicated=False, price=Decimal("0.0066")),
+        TypeInLocation("cax11", "fsn1", "arm64", 2, 4 * GIB, dedicated=False, price=Decimal("0.0050")),
     ]
-    assert facts_of(Offering("CX1", "x", Decimal(1), "EUR", {})) == TypeFacts("cx1", "x", price=Decimal(1))
+    assert facts_of(Offering("CX1", "x", Decimal(1), "EUR", {})) == TypeInLocation("cx1", "x", price=Decimal(1))
 
 
 def test_the_max_of_a_pattern_counts_the_machines_of_all_types_that_it_holds():
@@ -243,3 +243,45 @@ def test_a_pool_that_names_its_types_buys_what_it_did_before_there_were_patterns
     ]
     assert found.unknown_types == tuple(name for name in wanted if name not in KINDS)
     assert found.faults == ()
+
+
+ANY_ENTRY = st.one_of(
+    st.sampled_from([{"name": "cx22"}, {"name": "ccx13"}, {"pattern": "c?x*"}, {"pattern": "*"}, {"pattern": "cx*"}]),
+    st.lists(
+        st.sampled_from(
+            [
+                ("architecture", "NotIn", "arm64"),
+                ("cores", "Gte", "4"),
+                ("memory", "Lt", "8Gi"),
+                ("dedicated", "In", "false"),
+                ("price", "Lte", "0.010"),
+                ("price", "Gt", "0.010"),
+            ]
+        ),
+        min_size=1,
+        max_size=3,
+    ).map(lambda requirements: needs(*requirements)),
+)
+ANYWHERE = st.lists(st.sampled_from(["fsn1", "hel1", "sin"]), min_size=1, unique=True)
+
+
+@given(
+    entries=st.lists(
+        st.builds(
+            lambda entry, where: entry | ({"locations": where} if where else {}), ANY_ENTRY, st.none() | ANYWHERE
+        ),
+        min_size=1,
+        max_size=4,
+        unique_by=lambda entry: entry.get("name", id(entry)),
+    ),
+    where=st.none() | ANYWHERE,
+    prices=st.lists(st.sampled_from(["0.001", "0.010", "0.050"]), min_size=len(CLASS), max_size=len(CLASS)),
+)
+def test_what_was_bought_is_never_objected_to_as_long_as_only_prices_change(entries, where, prices):
+    spec = {"locations": where} if where else {}
+    once = allowed(*entries, **spec)
+    dearer = tuple(replace(each, price=Decimal(price)) for each, price in zip(CLASS, prices, strict=True))
+    now = allowed(*entries, known=dearer, **spec)
+    for each in CLASS:
+        if once.allows(each):
+            assert now.objection(each.server_type, each.location) == ""

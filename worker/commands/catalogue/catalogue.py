@@ -13,7 +13,7 @@ from api.meta import Condition
 from api.v1alpha1.node_class_status import BuyingPause, PartialPause
 from api.v1alpha1.node_pool import ClassRef, NodePool
 from planner.supply.allowed_types import allowed_types, types_of
-from planner.supply.type_facts import TypeFacts
+from planner.supply.type_facts import TypeInLocation
 from planner.supply.unavailable import part_in_force, pause_in_force
 from worker.commands.shared.node_classes import as_listed, as_planned, kind_of, ref_of
 
@@ -90,8 +90,8 @@ def _buyers(ref: ClassRef, pools: Iterable[NodePool], rows: Iterable[CatalogueRo
     return buyers
 
 
-def _facts_of(row: CatalogueRow) -> TypeFacts:
-    return TypeFacts(
+def _facts_of(row: CatalogueRow) -> TypeInLocation:
+    return TypeInLocation(
         server_type=row.server_type.lower(),
         location=row.location,
         architecture=row.architecture,
