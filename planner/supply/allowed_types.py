@@ -5,7 +5,7 @@ restrict where it is bought, and no later entry takes over what they leave out. 
 them in some location; where it costs more than they allow, it is not bought.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
@@ -50,6 +50,13 @@ class AllowedTypes:
         if position is None or not self._is_place(self.entry(position), facts.location):
             return False
         return _matches(self.entry(position), facts) is True
+
+    def among(self, offerings: Iterable[Offering]) -> Iterator[Offering]:
+        """Yield those that may be bought, in their order."""
+        for offering in offerings:
+            # Most are of types that the pool does not have: their facts are not laid out.
+            if offering.server_type.lower() in self.holders and self.allows(facts_of(offering)):
+                yield offering
 
     def objection(self, server_type: str, location: str) -> str:
         """Return why a machine that is there is none of the pool's any more, as the rest of a sentence; empty if it is.

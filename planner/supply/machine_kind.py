@@ -22,7 +22,6 @@ from planner.supply.allowed_types import AllowedTypes, allowed_by_pools
 from planner.supply.node_template import node_labels, pool_taints
 from planner.supply.observed.agreement import NO_AGREEMENT, Agreement
 from planner.supply.peers import Peers, peers_of
-from planner.supply.type_facts import facts_of
 from planner.supply.type_faults import faults, unknown_types
 from planner.supply.unavailable import REMEMBERED_FOR, part_in_force, parts_over, pause_in_force, stops
 
@@ -171,7 +170,7 @@ def _of_pool(
     blocked_by = _failed_request(pool, node_class, snapshot)
     unavailable = _unavailable(node_class, snapshot)
     is_probe_of_class = _class_needs_probe(node_class, snapshot)
-    shapes = _shapes(pool, (each for each in node_class.offerings if allowed.allows(facts_of(each))), peers)
+    shapes = _shapes(pool, allowed.among(node_class.offerings), peers)
     at_home = {pod.key for _, node_shape in shapes for pod in node_shape.daemons}
     kinds: list[MachineKind] = []
     for offering, alone in shapes:
