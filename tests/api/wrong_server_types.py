@@ -138,7 +138,7 @@ WRONG_SERVER_TYPES = {
     "locations in parts, as once proposed": Refusal(
         pool({"name": "a", "max": 1, "locations": [{"region": "fsn1"}]}),
         f"{_WHERE}.locations[0]: must be text, not a mapping",
-        "must be of type string",
+        'unknown field "spec.serverTypes[0].locations[0].region"',
         by_rule=False,
     ),
     "an annotation of Growth": _annotation("growth.dev/pool", f"'growth.dev/pool': {_OWN_KEYS}", _OWN_KEYS),
