@@ -26,8 +26,8 @@ from planner.supply.machine_kind import PoolKinds
 _FEWEST_LOOKS: Final = 12
 _MOST_LOOKS: Final = 128
 """Every set of seven machines."""
-_WORK: Final = 40_000
-"""Machines and pods that looks go over: a second of work at most, or more where the fewest looks are larger."""
+_WORK: Final = 12_000
+"""Machines and pods that looks go over: some second of work, or more where the fewest looks are larger."""
 LARGEST_SHARE: Final = 10
 """At most one in so many machines goes in one round, and at least four: as many as budgets let go."""
 _LEAST: Final = 4
