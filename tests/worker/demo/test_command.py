@@ -107,12 +107,14 @@ def test_an_interrupted_demo_leaves_nothing(tmp_path, number):
         COMMAND, env=environment(tmp_path), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         assert process.stdout
+        before: list[str] = []
         for line in process.stdout:
+            before.append(line)
             if line.startswith("2. "):
                 break
         process.send_signal(number)
         told, complaints = process.communicate(timeout=60)
-        assert process.returncode == 130, told + complaints
+        assert process.returncode == 130, "".join(before) + told + complaints
     assert "Interrupted: everything is stopped and removed." in told
     assert complaints == ""
     assert left_over(tmp_path) == []
