@@ -83,7 +83,8 @@ def _plan_of(known: KnownState, decided: Decided, policies: Sequence[Policy]) ->
     wanted = assignment.used | {name for name, seats in seating.seats.items() if seats} | taking_pods(machines)
     buying = {request.pool for request in decided.requests}
     prices = price_list(snapshot)
-    leaving = departures(snapshot, machines, wanted, policies, prices, buying=buying)
+    allowed = {name: kinds_of_pool.allowed for name, kinds_of_pool in known.pool_kinds.items()}
+    leaving = departures(snapshot, machines, wanted, policies, prices, allowed=allowed, buying=buying)
     requests = (*decided.requests, *leaving.requests)
     savings = forgone(known, decided, leaving, prices)
     reports = pool_reports(

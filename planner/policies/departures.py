@@ -27,7 +27,7 @@ from planner.policies.gate import Gate, steps_of
 from planner.policies.pace.pace import DisruptionPace
 from planner.policies.port import Advice, Candidate, MachineAction, Policy, PolicyView, Proposal
 from planner.policies.safety.evictions import EvictionSafety, eviction_checks
-from planner.supply.allowed_types import allowed_by_pools
+from planner.supply.allowed_types import AllowedTypes
 from planner.supply.machines import Machine, PriceList
 
 T = TypeVar("T")
@@ -73,6 +73,7 @@ def departures(
     policies: Iterable[Policy],
     prices: PriceList,
     *,
+    allowed: Mapping[str, AllowedTypes] | None = None,
     buying: Collection[str] = (),
 ) -> Departures:
     """Return the removals, cancelled requests, purchases and marks of this round, and the time of the next proposal.
@@ -83,6 +84,7 @@ def departures(
         wanted: those that pods are planned onto.
         policies: in the order in which they may use up the budget.
         prices: of the classes today.
+        allowed: what pools may buy, by their name.
         buying: names of the pools for which this round buys.
     """
     now = snapshot.now
@@ -95,7 +97,6 @@ def departures(
     gate = Gate(refused, safety, Budget(machines.values()), DisruptionPace(snapshot, machines.values()))
     periods = {str(c.ref): c.billing_period for c in snapshot.classes if c.billing_period is not None}
     class_templates = {str(each.ref): each.template for each in snapshot.classes if each.template is not None}
-    allowed = allowed_by_pools(snapshot.classes)
     leaving: list[tuple[Candidate, Proposal]] = []
     worn: dict[str, str] = {}
     all_advice: list[Advice] = []
@@ -116,7 +117,7 @@ def departures(
                 allowance=gate.pace.allowance,
                 billing_periods=periods,
                 class_templates=class_templates,
-                allowed=allowed,
+                allowed=allowed or {},
                 worn=_in_turn(worn, left, gate, safety),
             )
         )

@@ -16,7 +16,7 @@ from api.v1alpha1.node_pool import ClassRef, NodePool
 from planner.model.plan import BlockedMachine, DueMachines, Move, PlannedRequest, Reason
 from planner.objects.class_template import ClassTemplate
 from planner.policies.safety.blocked import Blocked, BlockedBy
-from planner.supply.allowed_types import AllowedTypes, allowed_types
+from planner.supply.allowed_types import AllowedTypes
 from planner.supply.machines import Machine, PriceList
 
 
@@ -113,8 +113,8 @@ class PolicyView:
     """In which machines are billed, by class; none for a class that does not tell."""
     class_templates: Mapping[str, ClassTemplate] = field(default_factory=dict)
     """What machines are made with, by class, of those where it is known."""
-    allowed: Callable[[NodePool], AllowedTypes] = lambda pool: allowed_types(pool, {})
-    """Returns what a pool may buy of its class."""
+    allowed: Mapping[str, AllowedTypes] = field(default_factory=dict)
+    """What pools may buy of their class, by pool."""
     worn: Collection[str] = ()
     """Machines that earlier policies renew one after the other and that wait for their turn: pods that move there move
     once more."""

@@ -5,7 +5,7 @@ restrict where it is bought, and no later entry takes over what they leave out. 
 them in some location; where it costs more than they allow, it is not bought.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
@@ -97,20 +97,16 @@ def allowed_types(pool: NodePool, types: ClassTypes) -> AllowedTypes:
     return AllowedTypes(pool, types, holders(pool, types))
 
 
-def allowed_by_pools(classes: Iterable[NodeClass]) -> Callable[[NodePool], AllowedTypes]:
-    """Return a function that returns what a pool allows of its class; it works each out once, by the pool's name."""
+def allowed_by_pool(classes: Iterable[NodeClass], pools: Iterable[NodePool]) -> dict[str, AllowedTypes]:
+    """Return what each pool allows of its class, by the pool's name; nothing of a class that does not exist."""
     offerings: dict[ClassRef, tuple[Offering, ...]] = {each.ref: each.offerings for each in classes}
     types: dict[ClassRef, ClassTypes] = {}
-    known: dict[str, AllowedTypes] = {}
-
-    def allowed(pool: NodePool) -> AllowedTypes:
-        ref, name = pool.spec.template.class_ref, pool.metadata.name
+    allowed: dict[str, AllowedTypes] = {}
+    for pool in pools:
+        ref = pool.spec.template.class_ref
         if ref not in types:
             types[ref] = types_of(map(facts_of, offerings.get(ref, ())))
-        if name not in known:
-            known[name] = allowed_types(pool, types[ref])
-        return known[name]
-
+        allowed[pool.metadata.name] = allowed_types(pool, types[ref])
     return allowed
 
 

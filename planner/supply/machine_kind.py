@@ -18,7 +18,7 @@ from planner.objects.kinds import DaemonSet, Pod, Taint
 from planner.objects.offering import Offering, ResourceVector
 from planner.objects.predicates import DAEMON_TOLERATIONS, FIELD_NAME, NEW_HOST, is_of_system, untolerated, wants_node
 from planner.scheduling.attachments import attachable
-from planner.supply.allowed_types import AllowedTypes, allowed_by_pools
+from planner.supply.allowed_types import AllowedTypes, allowed_by_pool
 from planner.supply.node_template import node_labels, pool_taints
 from planner.supply.observed.agreement import NO_AGREEMENT, Agreement
 from planner.supply.peers import Peers, peers_of
@@ -97,8 +97,8 @@ def kinds_of_pools(snapshot: Snapshot, peers: Peers | None = None) -> dict[str, 
     """Return the machine kinds of every pool by its name; `peers` are the snapshot's, if read already."""
     examples = peers_of(snapshot) if peers is None else peers
     classes = {node_class.ref: node_class for node_class in examples.classes}
-    allowed_of = allowed_by_pools(examples.classes)
-    return {pool.metadata.name: _of_pool(allowed_of(pool), classes, examples, snapshot) for pool in snapshot.pools}
+    by_pool = allowed_by_pool(examples.classes, snapshot.pools)
+    return {name: _of_pool(allowed, classes, examples, snapshot) for name, allowed in by_pool.items()}
 
 
 def shape(

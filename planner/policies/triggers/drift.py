@@ -52,7 +52,8 @@ class Drift:
             made_with = view.class_templates.get(str(pool.spec.template.class_ref))
             if made_with is None:
                 continue
-            for machine, state in _states(view.allowed(pool), made_with, by_pool.get(pool.metadata.name, [])):
+            name = pool.metadata.name
+            for machine, state in _states(view.allowed[name], made_with, by_pool.get(name, [])):
                 if state.adopts is not None and len(adopted) < MOST_ADOPTED:
                     adopted[machine.name] = state.adopts
                 if state.drift:
@@ -63,26 +64,30 @@ class Drift:
 
 def template_state(machine: Machine, allowed: AllowedTypes, made_with: ClassTemplate) -> TemplateState:
     """Return how the machine, whose Node is there, stands to its pool and to the pool's class."""
-    return _state(machine, allowed, _todays(machine, allowed.pool, made_with))
+    objection = allowed.objection(machine.server_type, machine.location)
+    return _state(machine, objection, _todays(machine, allowed.pool, made_with))
 
 
 def _states(
     allowed: AllowedTypes, made_with: ClassTemplate, machines: list[Machine]
 ) -> Iterator[tuple[Machine, TemplateState]]:
     hashes: dict[tuple[str, str], str] = {}
+    objections: dict[tuple[str, str], str] = {}
     for machine in sorted(machines, key=_age):
         key = machine.server_type, _architecture(machine)
         if key not in hashes:
             hashes[key] = _todays(machine, allowed.pool, made_with)
-        yield machine, _state(machine, allowed, hashes[key])
+        place = machine.server_type, machine.location
+        if place not in objections:
+            objections[place] = allowed.objection(*place)
+        yield machine, _state(machine, objections[place], hashes[key])
 
 
-def _state(machine: Machine, allowed: AllowedTypes, today: str) -> TemplateState:
+def _state(machine: Machine, objection: str, today: str) -> TemplateState:
     if not _architecture(machine):
         # Its image goes by that: a Node that does not say so yet cannot be compared.
         return TemplateState()
     annotations: Mapping[str, str] = {} if machine.node is None else machine.node.annotations
-    objection = allowed.objection(machine.server_type, machine.location)
     of_node = annotations.get(ANNOTATION_TEMPLATE_HASH)
     if not is_comparable(of_node):
         of_request = None if machine.request is None else machine.request.status.template_hash

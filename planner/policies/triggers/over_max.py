@@ -31,8 +31,8 @@ class OverMax:
         for machine in view.machines:
             if machine.counts and not machine.is_leaving:
                 counts[machine.pool][machine.server_type] += 1
-        pools = open_pools(view)
-        over = [o for pool in pools if (o := _excess(view.allowed(pool), counts[pool.metadata.name])).number > 0]
+        names = [pool.metadata.name for pool in open_pools(view)]
+        over = [o for name in names if (o := _excess(view.allowed[name], counts[name])).number > 0]
         by_pool = own_machines(view) if over else {}
         due = (entry for each in over for entry in _due(each, by_pool.get(each.allowed.pool.metadata.name, []), view))
         return advice(view, _WEAR, due, {each.allowed.pool.metadata.name: each.number for each in over})

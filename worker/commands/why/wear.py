@@ -8,7 +8,6 @@ from planner.policies.repair import read_spared_at
 from planner.policies.triggers.drift import template_state
 from planner.policies.triggers.failing_nodes import failing_since
 from planner.policies.triggers.rotation import rotates_at
-from planner.supply.allowed_types import allowed_by_pools
 from planner.supply.machines import Machine
 from worker.commands.shared.cluster_view import ClusterView
 from worker.commands.shared.times import since, until
@@ -38,7 +37,7 @@ def _drift(machine: Machine, view: ClusterView) -> Iterator[str]:
     made_with = next((each.template for each in view.snapshot.classes if each.ref == ref), None)
     if pool is None or made_with is None:
         return
-    state = template_state(machine, allowed_by_pools(view.snapshot.classes)(pool), made_with)
+    state = template_state(machine, view.known.pool_kinds[pool.metadata.name].allowed, made_with)
     if state.drift:
         yield f"It has drifted: {state.drift}."
 
