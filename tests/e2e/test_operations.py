@@ -301,7 +301,10 @@ def watched(cluster: Cluster) -> None:
     walk.next("kubectl -n growth-system port-forward", fails=NO_KUBELET)
     assert walk.next("curl") == "ok\n"
     assert walk.next("curl") == "ok\n"
-    assert "temporal_workflow_completed" in walk.next("curl")
+    # Counters come with their first count, and this worker has only just begun: a poll that waits is there from then.
+    samples = walk.next("curl")
+    assert "temporal_num_pollers" in samples
+    assert "growth_round_" in samples
 
 
 def upgraded(cluster: Cluster) -> None:
