@@ -1,21 +1,22 @@
 """NodePool: which machines may be bought for which pods, and how they come and go."""
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Annotated, Final, Literal
 
 from pydantic import Field, StrictBool, model_validator
 
-from api.duration import Duration, PositiveDuration
 from api.keys import ANNOTATION_PAUSED, ANNOTATION_PAUSED_UNTIL, API_VERSION
 from api.meta import Conditions, ObjectMeta, format_timestamp, read_moment
 from api.model import Model, Payload
 from api.names import Annotations, Labels, OptionalLabelValue, TaintKey, dns_label
 from api.quantity import Price
 from api.rules import Text, distinct, rule, rules
-from api.unsupported import OF_SCALE_UP, OF_SPEC, OF_TEMPLATE
+from api.unsupported import OF_SPEC, OF_TEMPLATE
 from api.v1alpha1.consolidation import ConsolidationStatus
-from api.v1alpha1.pool_server_type import MIN_ABOVE_MAX, Count, Locations, Most, PoolServerType
+from api.v1alpha1.pool_parts.pool_limits import PoolLimits
+from api.v1alpha1.pool_parts.scale_up import ScaleUp
+from api.v1alpha1.pool_server_type import Locations, PoolServerType
 from api.v1alpha1.refused_placement import MOST_PLACEMENTS, RefusedPlacement
 from api.v1alpha1.rotation import Rotation
 from api.v1alpha1.scale_down import ScaleDown
@@ -30,24 +31,6 @@ CLASS_KIND: Final = Text(
 )
 """Any: which kinds there are is known to who runs Growth, with which providers, and not to the definitions."""
 PoolName = Annotated[str, POOL_NAME]
-
-
-class PoolLimits(Model):
-    """Bounds over all server types of the pool."""
-
-    model_config = rules(MIN_ABOVE_MAX)
-
-    min: Count = 0
-    """Machines that are kept even without load, whatever their type."""
-    max: Most | None = None
-    """Most machines at any time, over all types. Without it, every server type needs a max of its own."""
-
-    @model_validator(mode="after")
-    def _bounds(self) -> "PoolLimits":
-        if self.max is not None and self.min > self.max:
-            msg = f"min {self.min} is above max {self.max}"
-            raise ValueError(msg)
-        return self
 
 
 class ClassRef(Model):
@@ -86,66 +69,6 @@ class NodeTemplate(Model):
     """Further annotations of each Node, set once when it joins. Without it, none."""
     taints: Annotated[tuple[PoolTaint, ...], Field(max_length=32), distinct("key", "effect")] = ()
     """Taints of each Node, one for each key and effect. Without it, none."""
-
-
-class StartupTaint(Model):
-    """A taint that others set on new Nodes and take back once these can take pods."""
-
-    key: TaintKey
-    """Key of the taint."""
-    value: OptionalLabelValue | None = None
-    """Value of the taint. Without it, any."""
-    effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] | None = None
-    """Effect of the taint. Without it, any."""
-
-
-_BASE_ABOVE_MAX: Final = rule(
-    # Guarded, as the API server also checks the default `{}`, before its parts are filled in.
-    "!has(self.base) || !has(self.max) || duration(self.base) <= duration(self.max)",
-    "base is longer than max",
-)
-
-
-class PodBackoff(Model):
-    """How often a pod that no machine can take is looked at again."""
-
-    model_config = rules(_BASE_ABOVE_MAX)
-
-    after_rounds: Annotated[int, Field(strict=True, ge=1, le=1000)] = 3
-    """Rounds without a place after which a pod begins to wait for its next one."""
-    base: PositiveDuration = timedelta(seconds=30)
-    """The first wait; each further one is twice as long."""
-    max: PositiveDuration = timedelta(hours=1)
-    """The longest wait, not shorter than the first."""
-
-    @model_validator(mode="after")
-    def _bounds(self) -> "PodBackoff":
-        if self.base > self.max:
-            raise ValueError(_BASE_ABOVE_MAX["message"])
-        return self
-
-
-class ScaleUp(Model):
-    """How machines come."""
-
-    model_config = rules(further=OF_SCALE_UP)
-
-    reserve: StrictBool = True
-    """Whether each new machine is kept for the pods it was bought for until they are bound."""
-    provisioning_timeout: PositiveDuration = timedelta(minutes=10)
-    """How long a server may take from the create call until it runs; one that takes longer is deleted."""
-    join_timeout: PositiveDuration = timedelta(minutes=15)
-    """How long a running server may take until its Node can take its pods; one that is not Ready then is deleted."""
-    startup_taints: Annotated[tuple[StartupTaint, ...] | None, Field(max_length=32)] = None
-    """Taints of a Node's start; until they go, it is coming, for joinTimeout at most. Without it, well-known ones."""
-    unavailable_ttl: PositiveDuration = Field(default=timedelta(seconds=120), alias="unavailableTTL")
-    """How long plans leave out an offering that had no capacity; twice as long after each further miss."""
-    failed_ttl: PositiveDuration = Field(default=timedelta(minutes=30), alias="failedTTL")
-    """How long a Failed request stays. Until then its pool buys nothing of its class, unless one of them changes."""
-    record_ttl: Duration = Field(default=timedelta(minutes=10), alias="recordTTL")
-    """How long a Ready request stays as a record after its reservation has ended."""
-    pod_backoff: PodBackoff = PodBackoff()
-    """How long pods that no machine can take wait until they are looked at again."""
 
 
 _NO_MAX: Final = rule(

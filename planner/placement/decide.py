@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from api.v1alpha1.node_pool import PodBackoff
+from api.v1alpha1.pool_parts.scale_up import PodBackoff
 from planner.model.plan import PlannedRequest, Reason, Unplaced
 from planner.model.stages import Stages
 from planner.packing.assemble import Assembly

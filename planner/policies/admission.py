@@ -13,7 +13,8 @@ from hashlib import sha256
 from typing import Final
 
 from api.meta import format_timestamp
-from api.v1alpha1.node_pool import NodePool, PodBackoff
+from api.v1alpha1.node_pool import NodePool
+from api.v1alpha1.pool_parts.scale_up import PodBackoff
 from planner.lifecycle.clocks.future_times import CLOCKS_DIFFER_AT_MOST
 from planner.model.plan import TOO_MUCH, PlannerMemory, PodBackoffState, Reason
 from planner.objects.kinds import Pod

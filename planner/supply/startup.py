@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from api.quantity import rounded_amount
-from api.v1alpha1.node_pool import NodePool, StartupTaint
+from api.v1alpha1.node_pool import NodePool
+from api.v1alpha1.pool_parts.scale_up import StartupTaint
 from planner.objects.kinds import Taint
 from planner.objects.offering import ResourceVector
 

@@ -16,7 +16,7 @@ from activities.providers.hetzner.servers import placement_groups as placement
 from activities.providers.hetzner.servers.unfinished import YOUNG_FOR
 from api.duration import format_duration
 from api.v1alpha1.hetzner_node_class import LONGEST_USER_DATA, HetznerKubelet, HetznerNodeClassSpec
-from api.v1alpha1.node_pool import ScaleUp
+from api.v1alpha1.pool_parts.scale_up import ScaleUp
 from planner.lifecycle import request
 from planner.supply import unavailable
 from simulator.hetzner.project import project

@@ -5,9 +5,9 @@ from decimal import Decimal
 
 from activities.objects.start_notes import note_on_removal, note_on_request, prices
 from api.meta import Condition
-from api.v1alpha1.node_pool import PodBackoff
 from api.v1alpha1.node_removal_request import CancelRecord, NodeRemovalRequestStatus
 from api.v1alpha1.node_request import NodeRequestStatus
+from api.v1alpha1.pool_parts.scale_up import PodBackoff
 from planner.lifecycle.kinds import ObjectId
 from planner.lifecycle.seen import DecisionSeen, DrainSeen, NodeSeen, RemovalObservation, RequestObservation
 from planner.model.plan import PlannerMemory, PlanResult, PodBackoffState

@@ -5,7 +5,7 @@ Source: docs/design.md#round.
 
 from datetime import timedelta
 
-from api.v1alpha1.node_pool import PodBackoff
+from api.v1alpha1.pool_parts.scale_up import PodBackoff
 from planner.model.plan import PlannerMemory, PodBackoffState
 from planner.plan import plan
 from planner.policies.admission import Miss, remember, waiting

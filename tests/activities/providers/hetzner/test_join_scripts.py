@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from api.v1alpha1.node_pool import ScaleUp
+from api.v1alpha1.pool_parts.scale_up import ScaleUp
 from tests.activities.providers.hetzner.join_script import HANG, ID, INSTALLER, PROGRAMS, Machine
 from tests.activities.providers.hetzner.test_templates import JOIN, TEMPLATES, files, with_variants
 

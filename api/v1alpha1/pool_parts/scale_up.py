@@ -1,0 +1,72 @@
+"""How machines of a pool come: what they are kept for, how long they may take, and what waits."""
+
+from datetime import timedelta
+from typing import Annotated, Final, Literal
+
+from pydantic import Field, StrictBool, model_validator
+
+from api.duration import Duration, PositiveDuration
+from api.model import Model
+from api.names import OptionalLabelValue, TaintKey
+from api.rules import rule, rules
+from api.unsupported import OF_SCALE_UP
+
+
+class StartupTaint(Model):
+    """A taint that others set on new Nodes and take back once these can take pods."""
+
+    key: TaintKey
+    """Key of the taint."""
+    value: OptionalLabelValue | None = None
+    """Value of the taint. Without it, any."""
+    effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] | None = None
+    """Effect of the taint. Without it, any."""
+
+
+_BASE_ABOVE_MAX: Final = rule(
+    # Guarded, as the API server also checks the default `{}`, before its parts are filled in.
+    "!has(self.base) || !has(self.max) || duration(self.base) <= duration(self.max)",
+    "base is longer than max",
+)
+
+
+class PodBackoff(Model):
+    """How often a pod that no machine can take is looked at again."""
+
+    model_config = rules(_BASE_ABOVE_MAX)
+
+    after_rounds: Annotated[int, Field(strict=True, ge=1, le=1000)] = 3
+    """Rounds without a place after which a pod begins to wait for its next one."""
+    base: PositiveDuration = timedelta(seconds=30)
+    """The first wait; each further one is twice as long."""
+    max: PositiveDuration = timedelta(hours=1)
+    """The longest wait, not shorter than the first."""
+
+    @model_validator(mode="after")
+    def _bounds(self) -> "PodBackoff":
+        if self.base > self.max:
+            raise ValueError(_BASE_ABOVE_MAX["message"])
+        return self
+
+
+class ScaleUp(Model):
+    """How machines come."""
+
+    model_config = rules(further=OF_SCALE_UP)
+
+    reserve: StrictBool = True
+    """Whether each new machine is kept for the pods it was bought for until they are bound."""
+    provisioning_timeout: PositiveDuration = timedelta(minutes=10)
+    """How long a server may take from the create call until it runs; one that takes longer is deleted."""
+    join_timeout: PositiveDuration = timedelta(minutes=15)
+    """How long a running server may take until its Node can take its pods; one that is not Ready then is deleted."""
+    startup_taints: Annotated[tuple[StartupTaint, ...] | None, Field(max_length=32)] = None
+    """Taints of a Node's start; until they go, it is coming, for joinTimeout at most. Without it, well-known ones."""
+    unavailable_ttl: PositiveDuration = Field(default=timedelta(seconds=120), alias="unavailableTTL")
+    """How long plans leave out an offering that had no capacity; twice as long after each further miss."""
+    failed_ttl: PositiveDuration = Field(default=timedelta(minutes=30), alias="failedTTL")
+    """How long a Failed request stays. Until then its pool buys nothing of its class, unless one of them changes."""
+    record_ttl: Duration = Field(default=timedelta(minutes=10), alias="recordTTL")
+    """How long a Ready request stays as a record after its reservation has ended."""
+    pod_backoff: PodBackoff = PodBackoff()
+    """How long pods that no machine can take wait until they are looked at again."""
