@@ -1,12 +1,15 @@
 """Consolidation to rest after half of the pods have left: what is left over packing anew, pods moved, and CPU seconds.
 
 python -m benchmarks.consolidate [NODES ...]
+
+Each size once an hour after the last pod has left, when moves must bring their whole share, and once a day after it.
 """
 
 import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from decimal import Decimal
 from random import Random
 from typing import Final
@@ -31,6 +34,8 @@ from planner.policies.port import Advice, PolicyView
 from planner.supply.machines import price_list
 from planner.supply.node_template import node_labels
 
+DAY: Final = timedelta(days=1)
+_HOUR: Final = timedelta(hours=1)
 _SIZES: Final = (100, 300, 1000, 3000)
 _PODS_OF_NODE: Final = 10
 """Left on each, after as many have gone."""
@@ -45,6 +50,8 @@ class Rest:
 
     nodes: int
     pods: int
+    quiet: timedelta
+    """For how long no pod had come or left."""
     first_seconds: float
     """CPU of the first look."""
     seconds: float
@@ -63,14 +70,18 @@ class Rest:
         over = float((self.after / self.anew - 1) * _PERCENT)
         began = float((self.before / self.anew - 1) * _PERCENT)
         return (
-            f"{self.nodes:>6} nodes {self.pods:>6} pods: first look {self.first_seconds:.2f} s, "
+            f"{self.nodes:>6} nodes {self.pods:>6} pods, {self.quiet // _HOUR:>2} h later: "
+            f"first look {self.first_seconds:.2f} s, "
             f"all {self.seconds:.1f} s in {self.rounds} rounds; {began:.1f} % over anew -> {over:.2f} %; "
             f"{self.moved} moves, {self.bought} bought\n"
         )
 
 
-def rest_of(nodes: int, seed: int = 0, *, mix: bool = False, zonal: bool = False) -> Rest:
-    """Return what consolidation comes to on a cluster of about so many nodes of which half of the pods have left."""
+def rest_of(nodes: int, seed: int = 0, *, quiet: timedelta = DAY, mix: bool = False, zonal: bool = False) -> Rest:
+    """Return what consolidation comes to on a cluster of about so many nodes.
+
+    Half of its pods have left, `quiet` ago.
+    """
     snapshot = _half_left(nodes, seed, mix=mix, zonal=zonal)
     anew = _anew(snapshot)
     before = _price(snapshot)
@@ -78,7 +89,7 @@ def rest_of(nodes: int, seed: int = 0, *, mix: bool = False, zonal: bool = False
     moved = bought = rounds = 0
     while rounds < _MOST_ROUNDS:
         rounds += 1
-        snapshot = _quiet(snapshot)
+        snapshot = _quiet(snapshot, quiet)
         advice, seconds = _look(snapshot)
         took.append(seconds)
         if not advice.proposals:
@@ -89,6 +100,7 @@ def rest_of(nodes: int, seed: int = 0, *, mix: bool = False, zonal: bool = False
     return Rest(
         nodes=nodes,
         pods=len(snapshot.pods),
+        quiet=quiet,
         first_seconds=took[0],
         seconds=sum(took),
         rounds=rounds,
@@ -171,12 +183,12 @@ def _after(snapshot: Snapshot, advice: Advice) -> tuple[Snapshot, int]:
     return snapshot, moved
 
 
-def _quiet(snapshot: Snapshot) -> Snapshot:
-    """Return the cluster with Nodes whose pods have been the same for long."""
+def _quiet(snapshot: Snapshot, quiet: timedelta) -> Snapshot:
+    """Return the cluster with Nodes whose pods have been the same for so long."""
     by_node: dict[str, list[Pod]] = {}
     for pod in snapshot.pods:
         by_node.setdefault(pod.node_name, []).append(pod)
-    since = format_timestamp(snapshot.now.replace(year=snapshot.now.year - 1))
+    since = format_timestamp(snapshot.now - quiet)
     # One that is empty has gone by then.
     nodes: list[Node] = []
     for node in snapshot.nodes:
@@ -199,8 +211,9 @@ def main(sizes: Sequence[int]) -> None:
     """Print a row for each size."""
     warm()
     for nodes in sizes:
-        sys.stdout.write(rest_of(nodes).row)
-        sys.stdout.flush()
+        for quiet in (_HOUR, DAY):
+            sys.stdout.write(rest_of(nodes, quiet=quiet).row)
+            sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ _MOVE_PRICE: Final = Text(
 )
 MovePrice = Annotated[str, _MOVE_PRICE]
 """What moving a pod costs as a saving per hour: an amount, or a share of what an average pod costs, as its text."""
-USUAL_MOVE_PRICE: Final = "5%"
+USUAL_MOVE_PRICE: Final = "70%"
 """Of a pool that says none."""
 
 
@@ -46,7 +46,7 @@ class Consolidation(Model):
     max_moved_pods: Annotated[int, Field(strict=True, ge=1, le=100_000)] = 100
     """Most pods that one step moves."""
     move_price: MovePrice | None = None
-    """Saving per hour for each pod that moves, or a share of a pod's cost, which falls with time. Without it, 5%."""
+    """Saving per hour for each pod that moves, or a share of a pod's cost, which falls with time. Without it, 70%."""
 
 
 class ConsolidationStatus(Payload):

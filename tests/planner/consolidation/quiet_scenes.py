@@ -8,7 +8,7 @@ from tests import builders
 from tests.builders import before
 from tests.planner.scenes import Scene, scene
 
-CONSOLIDATES = {"mode": "drain", "consolidate": {}, "budgets": [{"nodes": "100%"}]}
+CONSOLIDATES = {"mode": "drain", "consolidate": {"movePrice": "5%"}, "budgets": [{"nodes": "100%"}]}
 
 
 def pod(name, *amounts, **parts):

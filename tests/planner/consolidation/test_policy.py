@@ -10,7 +10,16 @@ from pydantic import ValidationError
 from api.v1alpha1.consolidation import Consolidation
 from planner.consolidation import policy
 from planner.plan import plan
-from tests.builders import NOW, before, node, node_pool, node_removal_request, node_request
+from tests.builders import (
+    NOW,
+    before,
+    kwok_node_class,
+    node,
+    node_pool,
+    node_removal_request,
+    node_request,
+    server_type,
+)
 from tests.planner.consolidation.quiet_scenes import CONSOLIDATES, consolidating, going, planned, pod, quiet
 from tests.planner.scenes import scene
 
@@ -194,9 +203,21 @@ def test_the_price_that_was_paid_counts():
     ],
 )
 def test_a_step_is_worth_it(settings, goes):
-    scale_down = CONSOLIDATES | {"consolidate": settings}
+    scale_down = CONSOLIDATES | {"consolidate": {"movePrice": "5%"} | settings}
     pods = [pod(n, cpu="800m", node="a") for n in ("x", "y")]
     given = consolidating(node("a", "cx32"), types=["cx22", "cx32"], pods=pods, scaleDown=scale_down)
+    assert bool(planned(given).removals) is goes
+
+
+@pytest.mark.parametrize(("price", "goes"), [("0.0032", False), ("0.0031", True)])
+def test_without_a_price_a_move_must_bring_seventy_percent_of_what_a_pod_costs(price, goes):
+    # Each of the two costs 0.0053 and must bring 0.00371: the machine for 0.0106 makes way for one of at most 0.00318.
+    pods = [pod(n, cpu="800m", node="a") for n in ("x", "y")]
+    kinds = server_type("cx32"), server_type("cx22", pricePerHour=price)
+    scale_down = CONSOLIDATES | {"consolidate": {}}
+    given = consolidating(
+        node("a", "cx32"), kwok_node_class(*kinds), types=["cx22", "cx32"], pods=pods, scaleDown=scale_down
+    )
     assert bool(planned(given).removals) is goes
 
 
