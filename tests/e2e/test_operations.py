@@ -301,10 +301,8 @@ def watched(cluster: Cluster) -> None:
     walk.next("kubectl -n growth-system port-forward", fails=NO_KUBELET)
     assert walk.next("curl") == "ok\n"
     assert walk.next("curl") == "ok\n"
-    # Counters come with their first count, and this worker has only just begun: a poll that waits is there from then.
-    samples = walk.next("curl")
-    assert "temporal_num_pollers" in samples
-    assert "growth_round_" in samples
+    # Counters are shown from their first count on, and this worker has only just begun; a gauge is there at once.
+    assert "temporal_sticky_cache_size" in walk.next("curl")
 
 
 def upgraded(cluster: Cluster) -> None:
