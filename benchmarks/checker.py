@@ -30,7 +30,7 @@ def violations(purchase: Purchase) -> Iterator[str]:
     for number, machine in enumerate(purchase.packing.nodes):
         where = f"machine {number}, {problem.offerings[machine.bin]}"
         placed.update(machine.counts)
-        bought.update(packing.bins[machine.bin].limits)
+        bought.update(dict(packing.bins[machine.bin].taken))
         for resource in problem.resources:
             capacity = problem.capacity(machine.bin, resource)
             taken = sum(pods * problem.demand(i, resource) for i, pods in machine.counts.items())
@@ -53,7 +53,7 @@ def violations(purchase: Purchase) -> Iterator[str]:
     yield from _spread_violations(purchase)
     for limit, number in bought.items():
         if number > packing.limits[limit]:
-            yield f"{number} machines count towards bound {limit}, which is {packing.limits[limit]}"
+            yield f"machines take {number} of bound {limit}, which is {packing.limits[limit]}"
 
 
 def _spread_violations(purchase: Purchase) -> Iterator[str]:

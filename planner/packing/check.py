@@ -18,8 +18,8 @@ def fault_of(problem: PackingProblem, packing: Packing) -> str:
         if fault:
             return fault
         seen.update(node.counts)
-        for limit in problem.bins[node.bin].limits:
-            left[limit] -= 1
+        for limit, amount in problem.bins[node.bin].taken:
+            left[limit] -= amount
     if min(left, default=0) < 0:
         return f"limit {left.index(min(left))} is exceeded"
     if not all(_is_number(n) for n in packing.unplaced.values()):

@@ -24,7 +24,8 @@ class ProblemIndex:
         self.per_node = [max(1, g.count if g.per_node is None else min(g.per_node, g.count)) for g in groups]
         self.capacity = [b.capacity for b in bins]
         self.price = [b.price for b in bins]
-        self.limits = [b.limits for b in bins]
+        self.taken = [tuple(b.taken) for b in bins]
+        """(limit, amount) of one machine of each bin."""
         self.paid = sorted((b for b in range(len(bins)) if bins[b].price), key=lambda b: (bins[b].price, bins[b].rank))
         """Bins that cost something, the cheapest first."""
         self.free = sorted((b for b in range(len(bins)) if not bins[b].price), key=lambda b: bins[b].rank)
@@ -52,19 +53,19 @@ class ProblemIndex:
 
     def is_allowed(self, b: int, limits_left: Sequence[int]) -> bool:
         """Return whether one more machine of bin `b` is allowed."""
-        return all(limits_left[limit] > 0 for limit in self.limits[b])
+        return all(limits_left[limit] >= amount for limit, amount in self.taken[b])
 
     def most(self, b: int, limits_left: Sequence[int]) -> int:
         """Return the number of further machines of bin `b` that limits allow."""
-        return min((limits_left[limit] for limit in self.limits[b]), default=1 << 40)
+        return min((limits_left[limit] // amount for limit, amount in self.taken[b]), default=1 << 40)
 
     def use(self, b: int, limits_left: list[int], machines: int = 1) -> None:
         """Count machines of bin `b` against its limits."""
-        for limit in self.limits[b]:
-            limits_left[limit] -= machines
+        for limit, amount in self.taken[b]:
+            limits_left[limit] -= amount * machines
 
     def limits_after(self, nodes: Iterable[PackedNode], limits_left: Sequence[int]) -> list[int]:
-        """Return the machines that limits still allow after these; negative where they are too many."""
+        """Return what limits still leave after these machines; negative where they are too many."""
         left = list(limits_left)
         for node in nodes:
             self.use(node.bin, left)

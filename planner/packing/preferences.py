@@ -82,7 +82,7 @@ class _Exchange:
             # A machine that the minimum of its type counts would have to be bought again.
             (pool.metadata.name, server_type) if has_minimum else None,
             # What waits for a limit shall find it as the packer left it.
-            self._tight.intersection(row.limits),
+            frozenset(one for one in row.taken if one[0] in self._tight),
         )
 
     def _machines(self) -> list[_Machine]:
@@ -135,11 +135,11 @@ class _Exchange:
         return chosen
 
     def _is_left(self, b: int) -> bool:
-        return all(self._left[limit] > 0 for limit in self._problem.bins[b].limits)
+        return all(self._left[limit] >= amount for limit, amount in self._problem.bins[b].taken)
 
     def _take(self, b: int, number: int = 1) -> None:
-        for limit in self._problem.bins[b].limits:
-            self._left[limit] -= number
+        for limit, amount in self._problem.bins[b].taken:
+            self._left[limit] -= amount * number
 
 
 def _tight(assembly: Assembly, packing: Packing) -> frozenset[int]:

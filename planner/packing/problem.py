@@ -5,7 +5,7 @@ for it. So it holds numbers only, by position; `PackingInput` holds the groups a
 Source: the formulation as multiple-choice vector bin packing over pod classes and bin classes.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -41,6 +41,17 @@ class BinRow:
     """Limits that each such machine counts towards, as indexes."""
     rank: int = 0
     """Free bins of a lower rank are filled first; of equally dear ones the lower rank is bought."""
+    amounts: tuple[int, ...] = ()
+    """What one machine takes of each of `limits`, at least 1; empty where it is 1 of each."""
+
+    @property
+    def taken(self) -> Iterable[tuple[int, int]]:
+        """Each limit that such a machine counts towards, with what it takes of it."""
+        return zip(self.limits, self.amounts or (1,) * len(self.limits), strict=True)
+
+    def most(self, limits_left: Sequence[int], wanted: int) -> int:
+        """Return how many of the `wanted` machines limits allow that leave so much."""
+        return min([wanted, *(limits_left[limit] // amount for limit, amount in self.taken)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +72,7 @@ class PackingProblem:
     groups: tuple[GroupRow, ...]
     bins: tuple[BinRow, ...]
     limits: tuple[int, ...] = ()
-    """How many machines may still be used, by limit index."""
+    """What machines may still take, by limit index: their number, where each takes 1."""
     relaxed: "PackingProblem | None" = None
     """The same pods and machines with fewer rules, where this is one of several ways to keep them all: a bound
     that is told of has to hold for any way."""
@@ -73,6 +84,15 @@ class PackingProblem:
 
     answers: int = 1
     """How many answers are wanted: more than one where it is only known afterwards whether one will do."""
+
+    def most_taken(self) -> list[int]:
+        """Return what the machine that takes most of each limit takes of it, at least 1, by limit index."""
+        most = [1] * len(self.limits)
+        for one in self.bins:
+            if one.amounts:
+                for limit, amount in one.taken:
+                    most[limit] = max(most[limit], amount)
+        return most
 
     def cost(self, nodes: Iterable["PackedNode"]) -> int:
         """Return the cost of the machines per hour, and of those that are bought beside them, in billionths."""

@@ -73,8 +73,8 @@ def cluster_autoscaler(problem: PeerProblem, *, expander: Expander = "least-wast
         if not options:
             return Purchase(problem, Packing(tuple(nodes), {i: n for i, n in enumerate(left) if n}))
         best = min(options, key=score)
-        for limit in packing.bins[best.offering].limits:
-            room[limit] -= best.machines
+        for limit, amount in packing.bins[best.offering].taken:
+            room[limit] -= amount * best.machines
         for i, n in best.placed().items():
             left[i] -= n
         bought = [PackedNode(best.offering, alike.counts) for alike in best.filled for _ in range(alike.machines)]
@@ -92,7 +92,7 @@ def _estimate(problem: PeerProblem, offering: int, left: Sequence[int], room: Se
     """Return the new machines of one offering that first fit needs, as far as the bounds allow them."""
     packing = problem.packing
     bought = packing.bins[offering]
-    most = min((room[limit] for limit in bought.limits), default=sum(left))
+    most = min((room[limit] // amount for limit, amount in bought.taken), default=sum(left))
     filled: list[_Alike] = []
     for i in _largest_first(problem, offering, left):
         pod, wanted = packing.groups[i], left[i]

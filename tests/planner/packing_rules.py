@@ -10,8 +10,8 @@ def broken_rules(problem: PackingProblem, packing: Packing) -> list[str]:
     used = [0] * len(problem.limits)
     for node in packing.nodes:
         made_of = problem.bins[node.bin]
-        for limit in made_of.limits:
-            used[limit] += 1
+        for position, limit in enumerate(made_of.limits):
+            used[limit] += made_of.amounts[position] if made_of.amounts else 1
         for r, capacity in enumerate(made_of.capacity):
             if sum(problem.groups[i].demand[r] * n for i, n in node.counts.items()) > capacity:
                 found.append(f"{node} is overfilled")

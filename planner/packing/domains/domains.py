@@ -54,7 +54,7 @@ class PackingInput:
     copies: tuple[int, ...]
     """Machines that limits allow, by kind."""
     limits: tuple[int, ...] = ()
-    """Machines that each limit allows, by the indexes that `bins` name."""
+    """What each limit leaves for machines, by the indexes that `bins` name."""
 
     def is_new(self, b: int) -> bool:
         """Return whether kind `b` stands for machines without a name yet."""
@@ -68,9 +68,12 @@ class PackingInput:
         """Return whether limits allow two new machines of these kinds, alike or not."""
         new = [b for b in kinds if self.is_new(b) and self.copies[b]]
         return any(self.copies[b] > 1 for b in new) or any(
-            all(self.limits[k] > 1 for k in set(self.bins[a].limits).intersection(self.bins[b].limits))
-            for a, b in combinations(new, 2)
+            self._may_be_beside(self.bins[a], self.bins[b]) for a, b in combinations(new, 2)
         )
+
+    def _may_be_beside(self, one: BinRow, other: BinRow) -> bool:
+        amounts = dict(other.taken)
+        return all(self.limits[k] >= amount + amounts[k] for k, amount in one.taken if k in amounts)
 
 
 def host_of(kind: MachineKind | Place) -> Host:

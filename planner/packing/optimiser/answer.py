@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from planner.packing.optimiser.arrays import NONE, Ints, Yard
+from planner.packing.optimiser.arrays import NONE, Ints, Yard, taken
 from planner.packing.optimiser.column import Column, columns_of
 from planner.packing.optimiser.nodes import copy
 from planner.packing.optimiser.pattern import Patterns, patterns
@@ -51,10 +51,11 @@ class Answer:
         return pods
 
     def before(self, yard: Yard) -> Ints:
-        """Return the number of machines that each limit allowed before these, `[k]`."""
+        """Return what each limit left before these machines, `[k]`."""
         room = self.room.copy()
-        limits = yard.limits[self.nodes.bin[: self.count]]
-        np.add.at(room, limits[limits != NONE], 1)
+        bins = self.nodes.bin[: self.count]
+        limits = yard.limits[bins]
+        np.add.at(room, limits[limits != NONE], yard.amounts[bins][limits != NONE])
         return room
 
     def columns(self, yard: Yard) -> Iterable[Column]:
@@ -107,9 +108,8 @@ def answer_from(packing: Packing, counts: Ints, room: Ints, yard: Yard, width: i
         for p, (i, number) in enumerate(sorted(node.counts.items())):
             nodes.group[n, p], nodes.number[n, p] = i, number
             answer.missing[i] -= number
-        for k in yard.limits[node.bin]:
-            if k != NONE:
-                answer.room[k] -= 1
+        for k, amount in taken(yard, node.bin):
+            answer.room[k] -= amount
     return answer
 
 

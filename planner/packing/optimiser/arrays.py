@@ -44,6 +44,8 @@ class Yard(NamedTuple):
     """Groups."""
     limits: Ints
     """Limits that a bin counts towards, filled up with NONE, `[b, …]`."""
+    amounts: Ints
+    """What one machine takes of each of them, at least 1, `[b, …]`."""
     paid: Ints
     """Bins with a price, the cheapest first."""
     free: Ints
@@ -86,8 +88,11 @@ def yard_of(problem: PackingProblem) -> Yard:
     by_price = np.lexsort((np.arange(len(bins)), rank, price))
     widest = max((len(b.limits) for b in bins), default=0)
     limits = np.full((len(bins), max(1, widest)), NONE, dtype=np.int64)
+    amounts = np.ones_like(limits)
     for b, row in enumerate(bins):
         limits[b, : len(row.limits)] = row.limits
+        if row.amounts:
+            amounts[b, : len(row.limits)] = row.amounts
     return Yard(
         demand=demand,
         capacity=capacity,
@@ -102,6 +107,7 @@ def yard_of(problem: PackingProblem) -> Yard:
         apart_start=np.cumsum([0, *(len(g.apart) for g in groups)], dtype=np.int64),
         apart=np.array([j for g in groups for j in sorted(g.apart)], dtype=np.int64),
         limits=limits,
+        amounts=amounts,
         paid=by_price[price[by_price] > 0].astype(np.int64),
         free=by_price[price[by_price] == 0].astype(np.int64),
         tier=np.array([g.tier for g in groups], dtype=np.int64),
@@ -114,5 +120,19 @@ def counts_of(problem: PackingProblem) -> Ints:
 
 
 def room_of(limits: Sequence[int]) -> Ints:
-    """Return the number of machines that each limit allows, `[k]`."""
+    """Return what each limit leaves for machines, `[k]`."""
     return np.array(limits, dtype=np.int64)
+
+
+def taken(yard: Yard, b: int) -> list[tuple[int, int]]:
+    """Return each limit that a machine of a bin counts towards, with what it takes of it."""
+    pairs = zip(yard.limits[b].tolist(), yard.amounts[b].tolist(), strict=True)
+    return [(k, amount) for k, amount in pairs if k != NONE]
+
+
+def most_taken(yard: Yard, room: Ints) -> Ints:
+    """Return what the machine that takes most of each limit takes of it, at least 1, `[k]`; of those with a price."""
+    most = np.ones_like(room)
+    limits, amounts = yard.limits[yard.paid], yard.amounts[yard.paid]
+    np.maximum.at(most, limits[limits != NONE], amounts[limits != NONE])
+    return most

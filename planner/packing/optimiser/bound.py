@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from planner.packing.optimiser.arrays import Floats, Ints, Yard
+from planner.packing.optimiser.arrays import ENDLESS, Floats, Ints, Yard
 from planner.packing.optimiser.column import Pool
 from planner.packing.optimiser.fluid import bound_of_fluid
 from planner.packing.optimiser.generate import generate
@@ -82,7 +82,7 @@ def _beside_free(question: Question, shares: Shares, pods: Ints) -> float:
 def _copies(question: Question, pods: Ints) -> list[int]:
     """Return how many machines of each free bin may be used, no more than there are pods."""
     yard, total = question.yard, int(pods.sum())
-    allowed = np.append(question.room, total)[yard.limits[yard.free]].min(axis=1)
+    allowed = (np.append(question.room, ENDLESS)[yard.limits[yard.free]] // yard.amounts[yard.free]).min(axis=1)
     return np.minimum(allowed, total).tolist()
 
 

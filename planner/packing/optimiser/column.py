@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from planner.packing.optimiser.arrays import NONE, Floats, Ints, Yard
+from planner.packing.optimiser.arrays import Floats, Ints, Yard, taken
 from planner.packing.optimiser.pattern import Patterns
 
 
@@ -18,12 +18,12 @@ class Column:
     """Ascending."""
     numbers: tuple[int, ...]
     """Pods of each group."""
-    limits: tuple[int, ...]
-    """Limits that the machine counts towards."""
+    taken: tuple[tuple[int, int], ...]
+    """Limits that the machine counts towards, with what it takes of each."""
 
     def cost(self, limit: Floats) -> float:
         """Return the price, and those of the limits."""
-        return self.price + sum(float(limit[k]) for k in self.limits)
+        return self.price + sum(amount * float(limit[k]) for k, amount in self.taken)
 
     def fits(self, left: Ints) -> int:
         """Return the number of such machines that the remaining pods fill."""
@@ -65,5 +65,5 @@ def column_of(yard: Yard, b: int, content: Iterable[tuple[int, int]]) -> Column:
         price=float(yard.price[b]),
         groups=tuple(i for i, _ in ordered),
         numbers=tuple(n for _, n in ordered),
-        limits=tuple(int(k) for k in yard.limits[b] if k != NONE),
+        taken=tuple(taken(yard, b)),
     )

@@ -62,7 +62,7 @@ def _commit(generated: Generated, left: Ints, room: Ints) -> Bought:
 
 def _buy(column: Column, copies: int, left: Ints, room: Ints, bought: Bought) -> bool:
     """Buy as many copies as there are pods and room for; the last one may have content pods."""
-    copies = min([copies, *(int(room[k]) for k in column.limits)])
+    copies = min([copies, *(int(room[k]) // amount for k, amount in column.taken)])
     whole = min(copies, column.fits(left))
     if whole > 0:
         bought.append((column, whole))
@@ -71,7 +71,7 @@ def _buy(column: Column, copies: int, left: Ints, room: Ints, bought: Bought) ->
     content = [(i, min(n, int(left[i]))) for i, n in zip(column.groups, column.numbers, strict=True) if left[i] > 0]
     if copies <= 0 or not content:
         return False
-    part = Column(column.bin, column.price, tuple(i for i, _ in content), tuple(n for _, n in content), column.limits)
+    part = Column(column.bin, column.price, tuple(i for i, _ in content), tuple(n for _, n in content), column.taken)
     bought.append((part, 1))
     _take(part, 1, left, room)
     return True
@@ -80,8 +80,8 @@ def _buy(column: Column, copies: int, left: Ints, room: Ints, bought: Bought) ->
 def _take(column: Column, copies: int, left: Ints, room: Ints) -> None:
     for i, n in zip(column.groups, column.numbers, strict=True):
         left[i] -= copies * n
-    for k in column.limits:
-        room[k] -= copies
+    for k, amount in column.taken:
+        room[k] -= copies * amount
 
 
 def _useful(generated: Generated, left: Ints) -> list[Column]:

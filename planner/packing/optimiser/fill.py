@@ -76,18 +76,22 @@ def fill(yard: Yard, b: int, order: Ints, left: Ints, free: Ints, on: Ints, memb
 def room_for(yard: Yard, b: int, room: Ints) -> int:
     """Return the number of machines of a bin that the limits allow."""
     most = ENDLESS
-    for k in yard.limits[b]:
+    for p in range(yard.limits.shape[1]):
+        k = yard.limits[b, p]
         if k != NONE:
-            most = min(most, room[k])
+            amount = yard.amounts[b, p]
+            # Mostly each machine takes 1, and a division takes long.
+            most = min(most, room[k] if amount == 1 else room[k] // amount)
     return most
 
 
 @borrowing
 def take_room(yard: Yard, b: int, room: Ints, machines: int) -> None:
     """Count machines of a bin against its limits."""
-    for k in yard.limits[b]:
+    for p in range(yard.limits.shape[1]):
+        k = yard.limits[b, p]
         if k != NONE:
-            room[k] -= machines
+            room[k] -= machines * yard.amounts[b, p]
 
 
 @borrowing

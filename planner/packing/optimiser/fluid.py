@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 from ortools.linear_solver import pywraplp
 
-from planner.packing.optimiser.arrays import NONE, Floats, Ints, Yard
+from planner.packing.optimiser.arrays import Floats, Ints, Yard, taken
 from planner.packing.optimiser.question import with_limits
 
 _MOST_PARTS: Final = 20_000
@@ -32,8 +32,8 @@ def bound_of_fluid(yard: Yard, pods: Ints, room: Ints) -> float:
     for b in yard.paid.tolist():
         bought = solver.NumVar(0, endless, "")
         objective.SetCoefficient(bought, float(yard.price[b]) / unit)
-        for k in yard.limits[b][yard.limits[b] != NONE]:
-            limits[k].SetCoefficient(bought, 1)
+        for k, amount in taken(yard, b):
+            limits[k].SetCoefficient(bought, amount)
         for r in np.flatnonzero(yard.capacity[b]).tolist():
             resources[b, r] = solver.Constraint(-endless, 0.0)
             resources[b, r].SetCoefficient(bought, -1)

@@ -61,6 +61,7 @@ class _Model:
         self._problem = problem
         self._below = below
         self._pods = sum(group.count for group in problem.groups)
+        self._largest = problem.most_taken()
         self._topology = _of_domains(problem.topology)
         self._tied = _tied(self._topology)
         wanted = [
@@ -74,10 +75,11 @@ class _Model:
         self._prices = [problem.bins[bins[0]].price for bins in self._kinds]
         self._unit = gcd(*self._prices)
         largest = max((amount for b in wanted for amount in problem.bins[b].capacity), default=0)
+        most_taken = max(self._largest, default=1)
         self.is_small = (
             self._unit > 0
             and len(problem.groups) * (len(free) + len(paid)) <= _MOST_PARTS
-            and max(largest * ROUNDED * self._pods, below) * len(self._kinds) < LARGEST
+            and max(largest * ROUNDED * self._pods, most_taken * self._pods, below) * len(self._kinds) < LARGEST
         )
         self._model = cp_model.CpModel()
         self._parts: list[list[cp_model.IntVar]] = [[] for _ in problem.groups]
@@ -89,11 +91,10 @@ class _Model:
         for group, parts in zip(problem.groups, self._parts, strict=True):
             model.add(sum(parts) == group.count)
         add_topology(model, replace(problem, topology=self._topology), self._slots)
+        takes = [dict(problem.bins[bins[0]].taken) for bins in self._kinds]
         for limit, most in enumerate(problem.limits):
-            if most < self._pods:
-                model.add(
-                    sum(n for bins, n in zip(self._kinds, numbers, strict=True) if self._is_of(bins, limit)) <= most
-                )
+            if self._is_within_reach(limit):
+                model.add(sum(one[limit] * n for one, n in zip(takes, numbers, strict=True) if limit in one) <= most)
         cost = sum(price // self._unit * n for price, n in zip(self._prices, numbers, strict=True))
         model.add(cost <= (self._below - 1) // self._unit)
         model.minimize(cost)
@@ -113,7 +114,7 @@ class _Model:
     def _most(self, b: int) -> int:
         """Return the number of machines of a bin that limits and the cost allow."""
         machine = self._problem.bins[b]
-        most = min([self._pods, *(self._problem.limits[k] for k in machine.limits)])
+        most = machine.most(self._problem.limits, self._pods)
         return min(most, (self._below - 1) // machine.price) if machine.price else most
 
     def _alike(self, bins: Iterable[int]) -> list[list[int]]:
@@ -121,13 +122,13 @@ class _Model:
         alike: dict[object, list[int]] = {}
         for b in bins:
             machine = self._problem.bins[b]
-            # A limit that all pods together cannot reach is none.
-            limits = frozenset(k for k in machine.limits if self._problem.limits[k] < self._pods)
+            limits = frozenset(one for one in machine.taken if self._is_within_reach(one[0]))
             alike.setdefault((machine.capacity, machine.price, limits), []).append(b)
         return list(alike.values())
 
-    def _is_of(self, bins: Sequence[int], limit: int) -> bool:
-        return limit in self._problem.bins[bins[0]].limits
+    def _is_within_reach(self, limit: int) -> bool:
+        """Return whether all pods together can reach a limit: else it is none."""
+        return self._problem.limits[limit] < self._pods * self._largest[limit]
 
     def _bought(self, bins: Sequence[int], spare: float) -> cp_model.IntVar:
         """Return how many machines of some bins that are alike there are, with pods on them."""

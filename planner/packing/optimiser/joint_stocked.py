@@ -67,7 +67,7 @@ def placed_on(
         b
         for b, one in enumerate(problem.bins)
         if not one.price and any(b in group.bins for group in problem.groups)
-        for _ in range(min([pods, *(problem.limits[k] for k in one.limits)]))
+        for _ in range(one.most(problem.limits, pods))
     ]
     paid = [b for b, n in sorted(numbers.items()) if problem.bins[b].price for _ in range(n)]
     if len(free) + len(paid) > _MOST_SLOTS:

@@ -4,11 +4,12 @@ Machines of several zones are one kind. Where pods are tied to some of them, tha
 what it costs at least, that costs at least.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from planner.packing.optimiser.arrays import ENDLESS, NONE, Flags, Floats, Ints, Prices, Yard
+from planner.packing.optimiser.arrays import ENDLESS, Flags, Floats, Ints, Prices, Yard, most_taken, taken
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,8 +18,8 @@ class Kinds:
 
     bins: tuple[tuple[int, ...], ...]
     """Of each kind."""
-    limits: tuple[frozenset[int], ...]
-    """Limits that count a machine of each kind, of those that could be reached."""
+    taken: tuple[Mapping[int, int], ...]
+    """What one machine of each kind takes of limits, of those that could be reached."""
     capacity: Ints
     """Of one machine, `[k, r]`."""
     price: Floats
@@ -34,29 +35,31 @@ class Kinds:
 def kinds_of(yard: Yard, prices: Prices, pods: Ints, room: Ints) -> Kinds:
     """Return the kinds that can be bought for the pods, without those for which a cheaper one can always stand."""
     wanted, most = np.flatnonzero(pods), int(pods.sum())
-    alike: dict[tuple[bytes, float, frozenset[int]], list[int]] = {}
+    alike: dict[tuple[bytes, float, frozenset[tuple[int, int]]], list[int]] = {}
+    # A limit that all pods together cannot reach is none.
+    within_reach = room < most * most_taken(yard, room)
     for b in yard.paid.tolist():
-        # A limit that all pods together cannot reach is none.
-        limits = frozenset(k for k in yard.limits[b].tolist() if k != NONE and room[k] < most)
-        if yard.allowed[wanted, b].any() and all(room[k] > 0 for k in limits):
+        limits = frozenset((k, amount) for k, amount in taken(yard, b) if within_reach[k])
+        if yard.allowed[wanted, b].any() and all(room[k] >= amount for k, amount in limits):
             alike.setdefault((yard.capacity[b].tobytes(), float(yard.price[b]), limits), []).append(b)
-    worthwhile: list[tuple[list[int], frozenset[int]]] = []
+    worthwhile: list[tuple[list[int], dict[int, int]]] = []
     for (_, _, limits), bins in alike.items():
+        amounts = dict(limits)
         allowed = yard.allowed[wanted][:, bins].any(axis=1)
         if not any(
             (yard.capacity[rivals[0]] >= yard.capacity[bins[0]]).all()
             and (yard.allowed[wanted][:, rivals].any(axis=1) >= allowed).all()
-            and fewer <= limits
-            for rivals, fewer in worthwhile
+            and all(amount <= amounts.get(k, 0) for k, amount in less.items())
+            for rivals, less in worthwhile
         ):
-            worthwhile.append((bins, limits))
+            worthwhile.append((bins, amounts))
     first = [bins[0] for bins, _ in worthwhile]
     groups, capacity = len(pods), yard.capacity[first]
     demand = yard.demand[:, None, :]
     fits = np.where(demand > 0, capacity // np.maximum(1, demand), ENDLESS).min(axis=2, initial=ENDLESS)
     return Kinds(
         bins=tuple(tuple(bins) for bins, _ in worthwhile),
-        limits=tuple(limits for _, limits in worthwhile),
+        taken=tuple(amounts for _, amounts in worthwhile),
         capacity=capacity,
         price=yard.price[first],
         allowed=np.array([yard.allowed[:, bins].any(axis=1) for bins, _ in worthwhile], np.bool_).reshape(-1, groups).T,

@@ -24,7 +24,7 @@ class Relaxed:
     pod: Floats
     """Dual of each group's pods, `[i]`, at least 0."""
     limit: Floats
-    """What one more machine under a limit saves, `[k]`, at least 0."""
+    """What one more of a limit saves, `[k]`, at least 0."""
     missing: Floats
     """Pods without a place, `[i]`."""
 
@@ -34,7 +34,7 @@ class Master:
 
     Args:
         left: pods that need a place, `[i]`.
-        room: machines that limits allow, `[k]`.
+        room: what limits leave for machines, `[k]`.
         most: what a pod may cost at most, `[i]`: its price without a place.
     """
 
@@ -64,8 +64,8 @@ class Master:
             for i, number in zip(column.groups, column.numbers, strict=True):
                 if i in rows:
                     rows[i].SetCoefficient(times, number)
-            for k in column.limits:
-                self._limits[k].SetCoefficient(times, 1)
+            for k, amount in column.taken:
+                self._limits[k].SetCoefficient(times, amount)
             self._times.append(times)
 
     def allow(self, most: Floats) -> None:

@@ -45,7 +45,10 @@ class _Part:
         """Bins that may take pods, beside those that can be bought."""
 
     def problem(self) -> PackingProblem | None:
-        whole, used = self._whole, Counter(k for one in self._stay for k in self._whole.bins[one.bin].limits)
+        whole, used = self._whole, Counter[int]()
+        for one in self._stay:
+            for k, amount in whole.bins[one.bin].taken:
+                used[k] += amount
         if any(self._is_left(row) for row in whole.topology.near):
             return None
         bins = self._places.union(b for b, one in enumerate(whole.bins) if one.price)

@@ -20,7 +20,7 @@ class Question:
     counts: Ints
     """Pods, `[i]`."""
     room: Ints
-    """Machines that limits allow, `[k]`."""
+    """What limits leave for machines, `[k]`."""
     width: int
     """Most groups that any machine can hold pods of."""
     effort: Effort
@@ -48,7 +48,7 @@ def prices_of(yard: Yard, shares: Shares, pod: Floats | None = None) -> Prices:
 
 def with_limits(yard: Yard, limit: Floats) -> Floats:
     """Return the cost of a machine of each bin with the prices of its limits, `[b]`."""
-    return yard.price + np.append(limit, 0.0)[yard.limits].sum(axis=1)
+    return yard.price + (np.append(limit, 0.0)[yard.limits] * yard.amounts).sum(axis=1)
 
 
 def _width(yard: Yard) -> int:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from planner.packing.optimiser.arrays import NONE, Floats, Ints, Yard
+from planner.packing.optimiser.arrays import NONE, Floats, Ints, Yard, most_taken
 from planner.packing.optimiser.kernel import borrowing, kernel
 
 _FEWEST_STEPS = 20
@@ -42,7 +42,7 @@ class Shares(NamedTuple):
     share: Floats
     """What a pod takes of a bin's price, `[i, b]`; infinite where it may not be."""
     limit: Floats
-    """Of one machine under a limit, `[k]`."""
+    """Of what a machine that takes 1 of a limit takes of it, `[k]`."""
     bound: float
     """What all pods cost at least, if all have a place."""
 
@@ -51,7 +51,7 @@ def shares_of(yard: Yard, left: Ints, room: Ints, most_steps: int) -> Shares:
     """Return prices for `left` pods of each group after so many steps, or fewer where each takes long."""
     looks = int(np.count_nonzero(left)) * len(yard.paid)
     steps = min(most_steps, max(_FEWEST_STEPS, most_steps * _LOOKS // max(1, looks)))
-    return Shares(*_walk(yard, left, room, *_parts(yard, left), steps))
+    return Shares(*_walk(yard, left, room, most_taken(yard, room), *_parts(yard, left), steps))
 
 
 @kernel
@@ -93,7 +93,7 @@ def _parts(yard: Yard, left: Ints) -> tuple[Ints, Ints, Floats]:
 
 @kernel
 def _walk(
-    yard: Yard, left: Ints, room: Ints, number: Ints, rows: Ints, parts: Floats, steps: int
+    yard: Yard, left: Ints, room: Ints, largest: Ints, number: Ints, rows: Ints, parts: Floats, steps: int
 ) -> tuple[Floats, Floats, Floats, float]:
     groups, paid, resources = rows.shape[0], yard.paid.shape[0], yard.capacity.shape[1]
     dearest = yard.price.max()
@@ -140,7 +140,7 @@ def _walk(
             best_value = value
             best[:], best_cap[:], best_limit[:] = weight, cap_weight, limit
         if step < steps:
-            _move(yard, room, weight, cap_weight, limit, load, cap_load, used, calm, dearest)
+            _move(yard, room, weight, cap_weight, limit, load, cap_load, used, largest, calm, dearest)
     every = np.full((groups, yard.price.shape[0]), np.inf)
     for q in range(paid):
         every[:, yard.paid[q]] = share[:, q]
@@ -182,9 +182,10 @@ def _add_limits(yard: Yard, limit: Floats, cost: Floats) -> None:
     for q in range(yard.paid.shape[0]):
         b = yard.paid[q]
         cost[q] = yard.price[b]
-        for k in yard.limits[b]:
+        for p in range(yard.limits.shape[1]):
+            k = yard.limits[b, p]
             if k != NONE:
-                cost[q] += limit[k]
+                cost[q] += limit[k] * yard.amounts[b, p]
 
 
 @kernel
@@ -217,6 +218,7 @@ def _move(
     load: Floats,
     cap_load: Floats,
     used: Floats,
+    largest: Ints,
     calm: float,
     dearest: float,
 ) -> None:
@@ -227,9 +229,11 @@ def _move(
         most = max(load[q].max(), cap_load[q].max())
         if most <= 0:
             continue
-        for k in yard.limits[yard.paid[q]]:
+        b = yard.paid[q]
+        for p in range(yard.limits.shape[1]):
+            k = yard.limits[b, p]
             if k != NONE:
-                used[k] += most
+                used[k] += most * yard.amounts[b, p]
         weight[q] *= 1 + pull / most * load[q]
         cap_weight[q] *= 1 + pull / most * cap_load[q]
         total = weight[q].sum() + cap_weight[q].sum()
@@ -238,6 +242,8 @@ def _move(
     for k in range(room.shape[0]):
         over = used[k] / max(1, room[k]) - 1
         if over > 0:
-            limit[k] = min(_LIMIT_MOST * dearest, limit[k] + dearest * _LIMIT_PULL / calm * min(1.0, over))
+            # By the machine that takes most of the limit, as prices of limits are of 1 of it.
+            scale = dearest / largest[k]
+            limit[k] = min(_LIMIT_MOST * scale, limit[k] + scale * _LIMIT_PULL / calm * min(1.0, over))
         else:
             limit[k] *= 1 + _LIMIT_PULL / calm * over

@@ -54,7 +54,8 @@ def stock_of(
     if not kinds.bins:
         return None
     most = max(float(pods.sum()), below / float(kinds.price.min()))
-    if max(float(kinds.capacity.max()) * ROUNDED * most, below) * len(kinds.bins) >= LARGEST:
+    largest = max([float(kinds.capacity.max()) * ROUNDED, *(float(n) for one in kinds.taken for n in one.values())])
+    if max(largest * most, below) * len(kinds.bins) >= LARGEST:
         return None
     lots, is_each = lots_of(question.yard, kinds, pods)
     if not all(lot.most for lot in lots):
@@ -64,7 +65,8 @@ def stock_of(
     bought = [model.new_int_var(0, int(below // price), "") for price in kinds.price]
     _add_pods(model, kinds, lots, bought, spare)
     for limit, most in enumerate(room.tolist()):
-        model.add(sum(y for limits, y in zip(kinds.limits, bought, strict=True) if limit in limits) <= most)
+        counted = [taken[limit] * y for taken, y in zip(kinds.taken, bought, strict=True) if limit in taken]
+        model.add(sum(counted) <= most)
     cost = sum(int(price) // unit * y for price, y in zip(kinds.price, bought, strict=True))
     model.add(cost <= (int(below) - 1) // unit)
     model.minimize(cost)

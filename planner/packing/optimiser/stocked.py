@@ -94,11 +94,12 @@ def _limited(question: Question, stock: Stock, room: Ints) -> tuple[Question, In
     yard = question.yard
     bins = np.array([b for alike in stock.numbers for b in alike], np.int64)
     limits = np.full((len(yard.price), 1), NONE, np.int64)
+    amounts = np.ones_like(limits)
     for n, alike in enumerate(stock.numbers):
         limits[list(alike)] = len(room) + n
     limited = replace(
         question,
-        yard=yard._replace(limits=np.hstack([yard.limits, limits])),
+        yard=yard._replace(limits=np.hstack([yard.limits, limits]), amounts=np.hstack([yard.amounts, amounts])),
         room=np.concatenate([room, np.array(list(stock.numbers.values()), np.int64)]),
     )
     return limited, bins[np.argsort(-yard.price[bins], kind="stable")]

@@ -70,8 +70,7 @@ class _Model:
         self.is_small = len(self._free) <= _MOST_SLOTS and size <= _MOST_SIZE and self._weights is not None
 
     def _copies(self, b: int) -> int:
-        limits = self.problem.limits
-        return min([self._pods, *(limits[k] for k in self.problem.bins[b].limits)])
+        return self.problem.bins[b].most(self.problem.limits, self._pods)
 
     def _slots(self) -> int:
         """Return the number of machines that a better plan buys at most: no dearer than the known one, or one a pod."""
@@ -103,8 +102,9 @@ class _Model:
             self._keep_company(model, slot)
         self._order(model, slots)
         add_topology(model, problem, slots)
+        amounts = [dict(one.taken) for one in problem.bins]
         for k, most in enumerate(problem.limits):
-            counted = [y for slot in slots for b, y in slot.used.items() if k in problem.bins[b].limits]
+            counted = [amounts[b][k] * y for slot in slots for b, y in slot.used.items() if k in amounts[b]]
             model.add(sum(counted) <= most)
         # Where all pods have a place, only what is cheaper is looked for: that there is nothing is the proof.
         is_full = not self._known.unplaced
@@ -256,9 +256,10 @@ def worth_buying(problem: PackingProblem, bins: Iterable[int]) -> list[int]:
     """Return those of some bins that no other can always stand for: as large, no dearer, and as free to be bought."""
     pods = sum(group.count for group in problem.groups)
     # A limit that all pods together cannot reach is none.
-    binding = {k for k, most in enumerate(problem.limits) if most < pods}
+    largest = problem.most_taken()
+    binding = {k for k, most in enumerate(problem.limits) if most < pods * largest[k]}
     held = {b: frozenset(i for i, group in enumerate(problem.groups) if b in group.bins) for b in bins}
-    limits = {b: binding.intersection(problem.bins[b].limits) for b in held}
+    limits = {b: {k: amount for k, amount in problem.bins[b].taken if k in binding} for b in held}
     alike: dict[object, list[int]] = {}
     for b in sorted(held, key=lambda b: (problem.bins[b].price, problem.bins[b].rank, b)):
         if held[b]:
@@ -266,7 +267,7 @@ def worth_buying(problem: PackingProblem, bins: Iterable[int]) -> list[int]:
             rivals = alike.setdefault((counts, signature(problem.topology, b)), [])
             if not any(
                 held[b] <= held[a]
-                and limits[a] <= limits[b]
+                and all(amount <= limits[b].get(k, 0) for k, amount in limits[a].items())
                 and all(
                     more >= most for more, most in zip(problem.bins[a].capacity, problem.bins[b].capacity, strict=True)
                 )

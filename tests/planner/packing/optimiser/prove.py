@@ -45,7 +45,8 @@ def proof_of(problem: PackingProblem, seconds: int = MOST_SECONDS) -> Proof:
             taken = sum(group.demand[r] * parts[i, b] for i, group in enumerate(problem.groups) if b in group.bins)
             solver.Add(taken <= capacity * bought[b])
     for k, most in enumerate(problem.limits):
-        solver.Add(sum(y for y, one in zip(bought, problem.bins, strict=True) if k in one.limits) <= most)
+        amounts = [dict(one.taken) for one in problem.bins]
+        solver.Add(sum(amount[k] * y for y, amount in zip(bought, amounts, strict=True) if k in amount) <= most)
     solver.Minimize(sum(one.price / _MILLION * y for one, y in zip(problem.bins, bought, strict=True)))
     status = solver.Solve()
     return Proof(solver.Objective().BestBound(), status == pywraplp.Solver.OPTIMAL)
