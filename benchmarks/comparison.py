@@ -8,8 +8,8 @@ from typing import Final
 from benchmarks.case import Case
 from benchmarks.checker import WrongPurchase, check
 from benchmarks.growth_program import GrowthRun, growth_run
-from planner.packing.assemble import price_of
 from planner.packing.fallback.pack import pack
+from planner.supply.sums.price_units import price_of
 from simulator.peers.cluster_autoscaler import cluster_autoscaler
 from simulator.peers.karpenter import karpenter
 from simulator.peers.problem import PeerProblem, Purchase

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from benchmarks.catalogue import ZONES, CatalogueMachine
-from planner.packing.assemble import price_units
 from planner.packing.problem import BinRow, GroupRow, PackingProblem
+from planner.supply.sums.price_units import price_units
 from simulator.peers.problem import ClassSpread, PeerProblem
 
 PORTS: Final = 4

@@ -12,9 +12,9 @@ from api.v1alpha1.node_pool import ClassRef, NodePool
 from benchmarks.catalogue import ZONES, CatalogueMachine
 from benchmarks.instance import DEDICATED, SCARCE, Instance, InstanceShape
 from planner.model.plan import NodeClass, Plan, Snapshot
-from planner.packing.assemble import price_units
 from planner.packing.problem import PackedNode, Packing
 from planner.parsing.objects import Json, parse_objects, parse_pod
+from planner.supply.sums.price_units import price_units
 from simulator.peers.problem import PeerProblem
 
 _NOW: Final = datetime(2026, 1, 1, tzinfo=UTC)

@@ -13,8 +13,8 @@ from typing import Any, Final
 
 from benchmarks.catalogue import CatalogueMachine
 from benchmarks.instance import DEDICATED, PORTS, Instance, InstanceShape
-from planner.packing.assemble import price_of
 from planner.packing.problem import BinRow, GroupRow, PackingProblem
+from planner.supply.sums.price_units import price_of
 from simulator.peers.problem import ClassSpread, PeerProblem
 
 _ONLY_ZONE: Final = "everywhere"

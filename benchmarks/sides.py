@@ -16,8 +16,8 @@ from benchmarks.instance import problem_of_instance, spread_problem_of
 from benchmarks.peers import karpenter_program
 from benchmarks.problem_file import read, write
 from benchmarks.side_by_side_row import Run, SideBySideRow, Way
-from planner.packing.assemble import price_of
 from planner.packing.cost import lower_bound
+from planner.supply.sums.price_units import price_of
 from simulator.peers.cluster_autoscaler import EXPANDERS, Expander, cluster_autoscaler
 from simulator.peers.problem import PeerProblem, Purchase
 

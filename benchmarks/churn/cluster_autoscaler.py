@@ -6,8 +6,8 @@ from typing import Final
 
 from benchmarks.churn.karpenter import Shortages
 from benchmarks.churn.world import ChurnWorld
-from planner.packing.assemble import price_units
 from planner.packing.problem import BinRow, GroupRow, PackingProblem
+from planner.supply.sums.price_units import price_units
 from simulator.peers.cluster_autoscaler import Expander, cluster_autoscaler
 from simulator.peers.cluster_autoscaler_removal import unneeded
 from simulator.peers.fleet import FleetMachine, FleetPod

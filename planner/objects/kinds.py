@@ -249,6 +249,8 @@ class Node:
     allocatable: ResourceVector
     labels: Mapping[str, str] = field(default_factory=dict)
     annotations: Mapping[str, str] = field(default_factory=dict)
+    capacity: ResourceVector = field(default_factory=dict)
+    """Of the machine, as the kubelet tells it: what pods can have is `allocatable`."""
     taints: tuple[Taint, ...] = ()
     is_ready: bool = False
     is_cordoned: bool = False

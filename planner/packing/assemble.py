@@ -3,8 +3,8 @@
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from itertools import chain
+from math import gcd
 from typing import Final
 
 from planner.objects.predicates import suits
@@ -30,9 +30,10 @@ from planner.supply.limits import Limits, offering_key
 from planner.supply.machine_kind import MachineKind, PoolKinds
 from planner.supply.places import Place, Rank
 from planner.supply.pod_group import PodGroup
+from planner.supply.sums.pool_sums import amounts_of
+from planner.supply.sums.price_units import price_units
+from planner.supply.type_facts import facts_of
 
-_UNIT: Final = Decimal(10) ** 9
-"""Prices have nine decimals at most."""
 _RANK_TO_BUY: Final = 2000
 """Less a priority of -1000 to 1000: kinds to buy come last, also those that cost nothing."""
 
@@ -107,16 +108,6 @@ def _type_of(kind: MachineKind) -> tuple[str, str]:
     return kind.pool.metadata.name, kind.offering.server_type.lower()
 
 
-def price_units(price: Decimal) -> int:
-    """Return the price in billionths."""
-    return int(price * _UNIT)
-
-
-def price_of(units: int) -> Decimal:
-    """Return the price that so many billionths are."""
-    return Decimal(units) / _UNIT
-
-
 def assemble(
     groups: Sequence[PodGroup],
     places: Iterable[Place],
@@ -156,24 +147,29 @@ def assemble(
         for same in (kind, *_as_good(kind, pool_kinds)):
             held = [i for i, group in enumerate(groups) if fits_kind(group, same)]
             # What else the machines count towards, their number is taken off already.
-            probed = [] if same is kind else [row for row in limits.rows(same) if row[0] == offering_key(same)]
-            on = [of_minimum, *(builder.limit(key, left) for key, left in probed)]
+            probed = [] if same is kind else [row for row in limits.rows(same) if row.key == offering_key(same)]
+            on = [of_minimum, *(builder.limit(row.key, row.left) for row in probed)]
             usable = BinRow(builder.vector(same.usable, held), 0, tuple(on), Rank.MINIMUM)
             builder.add(replace(same, is_minimum=True), held, usable)
     for kind in buyable(pool_kinds):
         held = [i for i, group in enumerate(groups) if fits_kind(group, kind)]
-        on = [builder.limit(key, left) for key, left in limits.rows(kind)]
+        on = {builder.limit(row.key, row.left): row.amount for row in limits.rows(kind)}
+        amounts = () if set(on.values()) <= {1} else tuple(on.values())
         price = price_units(kind.offering.price_per_hour)
         rank = _RANK_TO_BUY - kind.priority
-        builder.add(kind, held, BinRow(builder.vector(kind.usable, held), price, tuple(on), rank))
+        builder.add(kind, held, BinRow(builder.vector(kind.usable, held), price, tuple(on), rank, amounts))
     return builder.assembly(PodCounts() if pod_counts is None else pod_counts, ceilings or {}, levels or {})
 
 
 def _as_good(kind: MachineKind, pool_kinds: Mapping[str, PoolKinds]) -> Iterator[MachineKind]:
-    """Yield the kinds that meet a minimum as well as this one: of the same type and price, in other locations."""
+    """Yield the kinds that meet a minimum as well as this one: of the same type, in other locations.
+
+    They count as much towards limits in cores, memory and money, as the minimum's own machines are taken off these.
+    """
+    amounts = amounts_of(facts_of(kind.offering))
     for other in buyable({kind.pool.metadata.name: pool_kinds[kind.pool.metadata.name]}):
         is_same = other.offering.server_type.lower() == kind.offering.server_type.lower()
-        if is_same and other.offering.price_per_hour == kind.offering.price_per_hour and other is not kind:
+        if is_same and amounts_of(facts_of(other.offering)) == amounts and other is not kind:
             yield other
 
 
@@ -237,6 +233,7 @@ class _ProblemBuilder:
             self._kinds.append(kind)
 
     def assembly(self, pod_counts: PodCounts, ceilings: Ceilings, levels: Levels) -> Assembly:
+        self._in_small_numbers()
         given, limits = self._given(), tuple(self._limits)
         daemons = {pod.uid: pod for kind in given.kinds for pod in daemons_to_come(kind)}
         is_related = concerns(given.groups, pod_counts, daemons.values())
@@ -270,9 +267,23 @@ class _ProblemBuilder:
             holder_sets=tuple(sets[id(one)] for one in holders),
             kinds=tuple(self._kinds),
             bins=tuple(self._bins),
-            copies=tuple(min((self._limits[k] for k in one.limits), default=NO_LIMIT) for one in self._bins),
+            copies=tuple(one.most(self._limits, NO_LIMIT) for one in self._bins),
             limits=tuple(self._limits),
         )
+
+    def _in_small_numbers(self) -> None:
+        """Divide limits by what all amounts of them are multiples of: they stay exact, and sums of them small."""
+        if not any(one.amounts for one in self._bins):
+            return
+        units = [0] * len(self._limits)
+        for one in self._bins:
+            for k, amount in one.taken:
+                units[k] = gcd(units[k], amount)
+        self._limits = [left // max(1, unit) for left, unit in zip(self._limits, units, strict=True)]
+        self._bins = [
+            replace(one, amounts=tuple(amount // units[k] for k, amount in one.taken)) if one.amounts else one
+            for one in self._bins
+        ]
 
     def _holders(self) -> tuple[tuple[int, ...], ...]:
         """Return the bins of each group, ascending; groups that the same bins may hold share one object."""

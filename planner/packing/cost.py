@@ -28,12 +28,13 @@ from math import gcd
 from typing import Final
 
 from planner.model.plan import PlannedRequest
-from planner.packing.assemble import Assembly, buyable, price_of, price_units
+from planner.packing.assemble import Assembly, buyable
 from planner.packing.index import ProblemIndex
 from planner.packing.pod_prices import SCALE, PodPrices, pod_prices
 from planner.packing.problem import Packing, PackingProblem
 from planner.supply.machine_kind import MachineKind, PoolKinds
 from planner.supply.places import Place
+from planner.supply.sums.price_units import price_of, price_units
 
 _COVER_AT_MOST: Final = 1000
 """Pods of a class up to which its cheapest cover is worked out; above, its share price is as good."""

@@ -237,14 +237,15 @@ def _pod(root: Part) -> Pod:
 
 def _node(root: Part) -> Node:
     metadata, spec, status = root.part("metadata"), root.part("spec"), root.part("status")
-    amounts = status.amounts("allocatable") or status.amounts("capacity")
+    capacity = status.amounts("capacity")
     conditions = [(c.text("type"), c) for c in status.parts("conditions")]
     readiness = [c for kind, c in conditions if kind == "Ready"]
     ready = [c for c in readiness if c.text("status") == "True"]
     return Node(
         name=metadata.text("name"),
         uid=metadata.text("uid") or metadata.text("name"),
-        allocatable=amounts,
+        allocatable=status.amounts("allocatable") or capacity,
+        capacity=capacity,
         labels=metadata.text_map("labels"),
         annotations=metadata.text_map("annotations"),
         taints=tuple(

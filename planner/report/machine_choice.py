@@ -107,8 +107,12 @@ class MachineChoices:
 
     def _limits_reached(self, kind: MachineKind, chosen: MachineKind) -> list[Reason]:
         """Return the limits that forbid to buy `kind` in the place of `chosen`, which counts towards its own."""
-        own = {key for key, _ in self._limits.rows(chosen)}
-        return [limit_reached(kind, key) for key in self._limits.exhausted(kind) if key not in own]
+        own = {row.key: row.amount for row in self._limits.rows(chosen)}
+        return [
+            limit_reached(kind, row.key, self._limits)
+            for row in self._limits.rows(kind)
+            if row.left + own.get(row.key, 0) < row.amount
+        ]
 
     def _would_hold(self, bought: NewMachine, position: int, used: Mapping[str, int]) -> bool:
         """Return whether a kind that is not in the problem would hold these pods."""

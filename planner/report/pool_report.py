@@ -13,6 +13,7 @@ from api.v1alpha1.node_pool import NodePoolStatus, PoolCounts
 from api.v1alpha1.refused_placement import RefusedPlacement
 from planner.model.plan import BudgetState, DueMachines, PlannedRemoval, PlannedRequest, PoolReport, Reason, Snapshot
 from planner.objects.kinds import Pod
+from planner.report.unplaced import limit_reached
 from planner.supply.limits import Limits
 from planner.supply.machine_kind import PoolKinds
 from planner.supply.machines import Machine, machine_price, price_list
@@ -168,7 +169,7 @@ def _conditions(kinds_of_pool: PoolKinds, limits: Limits, now: datetime) -> tupl
         "AtMax",
         status=full,
         reason="LimitReached" if full else "BelowMax",
-        message="No further machine is allowed" if full else "",
+        message=_fullness(kinds_of_pool, limits) if full else "",
         now=now,
         generation=generation,
     )
@@ -182,6 +183,15 @@ def _conditions(kinds_of_pool: PoolKinds, limits: Limits, now: datetime) -> tupl
         now=now,
         generation=generation,
     )
+
+
+def _fullness(kinds_of_pool: PoolKinds, limits: Limits) -> str:
+    """Return that the pool is full, with the sentences of the limits in cores, memory and money that fill it."""
+    reached: dict[str, None] = {}
+    for kind in kinds_of_pool.kinds:
+        keys = (key for key in limits.exhausted(kind) if limits.standing(key) is not None)
+        reached.update(dict.fromkeys(limit_reached(kind, key, limits).message for key in keys))
+    return ": ".join(["No further machine is allowed", *list(reached)[:1]])
 
 
 def _with_occasional(

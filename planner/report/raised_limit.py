@@ -6,7 +6,7 @@ left out. A plan made anew under the higher limit may do better, so the number i
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from planner.packing.assemble import Assembly
@@ -16,6 +16,7 @@ from planner.packing.index import ProblemIndex
 from planner.packing.problem import PackedNode, Packing
 from planner.supply.limits import LimitKey, Limits
 from planner.supply.machine_kind import MachineKind
+from planner.supply.sums.pool_sums import limit_written
 
 _LIMITS: Final = 3
 """Tried in a round: who raises one looks again, and a round must stay short."""
@@ -27,7 +28,7 @@ _CHECKS: Final = 3
 class Gain:
     """The gain of one machine more."""
 
-    server_type: str
+    kind: MachineKind
     pods: Mapping[int, int]
     """That get a place, by group."""
     is_all: bool
@@ -58,16 +59,17 @@ class RaisedLimits:
         number = sum(gain.pods.values())
         others = "" if gain.pods.get(i) else "other "
         least = "" if gain.is_all else "at least "
-        on = "" if key[0] == "type" else f", on a {gain.server_type}"
-        more, noun = self._limits.raise_for_one(key), "pod" if number == 1 else "pods"
+        on = "" if key[0] == "type" else f", on a {gain.kind.offering.server_type}"
+        more, noun = self._more(gain.kind, key), "pod" if number == 1 else "pods"
         # A plan made anew may split pods over domains in another way, so there is room, but no promise.
         places = f"places {least}" if not self._assembly.is_related else "makes room for "
         return f"; raising it by {more} {places}{number} {others}{noun}{on}"
 
     def gain(self, key: LimitKey) -> Gain | None:
         """Return the gain of one machine more under the limit; None if there is none, or if too many were tried."""
-        if key[0] == "probe":
-            # One machine is tried first, whatever a person does.
+        standing = self._limits.standing(key)
+        if key[0] == "probe" or (standing is not None and standing.of.unknown):
+            # One machine is tried first, whatever a person does; and what is not known, no higher limit is enough for.
             return None
         if key not in self._tried:
             if len(self._tried) >= _LIMITS:
@@ -96,8 +98,13 @@ class RaisedLimits:
         for counts, b, kind in sorted(filled, key=usefulness)[:_CHECKS]:
             pods = self._landed(PackedNode(b, counts)) if counts else {}
             if pods:
-                return Gain(kind.offering.server_type, pods, is_all=sum(pods.values()) == could)
+                return Gain(kind, pods, is_all=sum(pods.values()) == could)
         return None
+
+    def _more(self, kind: MachineKind, key: LimitKey) -> str:
+        """Return by how much the limit has to be raised for one machine of the kind."""
+        more, standing = self._limits.raise_for_one(kind, key), self._limits.standing(key)
+        return str(more) if standing is None else limit_written(replace(standing.of, most=more))
 
     def _priced(self) -> Iterator[tuple[int, MachineKind]]:
         for b in range(len(self._assembly.problem.bins)):

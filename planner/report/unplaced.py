@@ -35,6 +35,8 @@ from planner.supply.limits import LimitKey, Limits, part_of
 from planner.supply.machine_kind import MachineKind, PoolKinds
 from planner.supply.node_template import written
 from planner.supply.pod_group import PodGroup
+from planner.supply.sums.pool_sums import amounts_of, is_full
+from planner.supply.type_facts import facts_of
 from planner.supply.type_faults import with_faults, with_refusals
 
 _NOWHERE: Final = (
@@ -319,12 +321,13 @@ def _limits(kinds: Sequence[MachineKind], limits: Limits, raised: Callable[[Limi
     reached: dict[LimitKey, Reason] = {}
     for kind in kinds:
         if kind.obstacle is None:
-            reached.update({key: limit_reached(kind, key) for key in limits.exhausted(kind) if key not in reached})
+            full = (key for key in limits.exhausted(kind) if key not in reached)
+            reached.update({key: limit_reached(kind, key, limits) for key in full})
     for key, reason in list(reached.items())[:_TOLD]:
         yield replace(reason, message=reason.message + raised(key))
 
 
-def limit_reached(kind: MachineKind, key: LimitKey) -> Reason:
+def limit_reached(kind: MachineKind, key: LimitKey, limits: Limits) -> Reason:
     """Return the reason that a limit allows no more machines of this kind."""
     pool, server_type = kind.pool, kind.offering.server_type
     name = pool.metadata.name
@@ -334,6 +337,9 @@ def limit_reached(kind: MachineKind, key: LimitKey) -> Reason:
         entry = pool.spec.server_types[kind.entry]
         of_type = f"type {server_type}" if entry.name is not None else f"serverTypes[{kind.entry}], {entry}"
         return Reason("LimitReached", f"pool {name} is at its max of {entry.max} machines of {of_type}", server_type)
+    if (standing := limits.standing(key)) is not None:
+        amount = amounts_of(facts_of(kind.offering))[standing.of.name]
+        return Reason("LimitReached", is_full(name, standing, server_type, amount))
     if (part := part_of(key)) is not None:
         return Reason(BUYING_PAUSED, f"{kind.class_ref} was refused {part}: one machine is tried first")
     if key[1:] == (str(kind.class_ref),):

@@ -1,58 +1,87 @@
-"""Limits of pools: the number of machines that each still allows while a round plans."""
+"""Limits of pools: what each still allows while a round plans, in machines, cores, memory and money."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
 from api.v1alpha1.node_class_status import PartialPause
 from api.v1alpha1.node_pool import ClassRef, NodePool
 from api.v1alpha1.node_request import RequestPhase
 from planner.supply.machine_kind import MachineKind, PoolKinds
 from planner.supply.machines import Machine
+from planner.supply.sums.pool_sums import PoolSum, Standing, amounts_of, sums_limited, sums_of
+from planner.supply.type_facts import facts_of
 from planner.supply.unavailable import stops
 
 LimitKey = tuple[str, ...]
-"""What a limit is on: a pool, a type or another entry of its `serverTypes`, or what is only probed: an offering, a
-class or a part of one."""
+"""What a limit is on: a pool, what its machines come to, a type or another entry of its `serverTypes`, or what is only
+probed: an offering, a class or a part of one."""
 _OF_PART: Final = 3
 """Words of the key of a part of a class that is only probed: the first one, the class, and what is short."""
 
 
+class LimitRow(NamedTuple):
+    """A limit that machines of a kind count towards."""
+
+    key: LimitKey
+    amount: int
+    """What one machine takes of it, at least 1: 1 where machines are counted."""
+    left: int
+    """What it leaves for machines."""
+
+
 class Limits:
-    """The machines that each limit still allows; counts down while machines are planned."""
+    """What each limit leaves for machines; counts down while machines are planned.
 
-    def __init__(self, left: Mapping[LimitKey, int]) -> None:
-        self._left = {key: max(0, number) for key, number in left.items()}
-        self._over = {key: -number for key, number in left.items() if number < 0}
+    Args:
+        left: what is left of each limit, below 0 where machines that are there have more.
+        sums: the limits of pools in cores, memory and money, beside those that count machines.
+    """
 
-    def rows(self, kind: MachineKind) -> list[tuple[LimitKey, int]]:
-        """Return the limits that this kind counts towards, each with how many machines it still allows."""
+    def __init__(self, left: Mapping[LimitKey, int], sums: Mapping[LimitKey, PoolSum] | None = None) -> None:
+        self._sums = {} if sums is None else sums
+        both = {**left, **{key: each.left for key, each in self._sums.items()}}
+        self._left = {key: max(0, number) for key, number in both.items()}
+        self._over = {key: -number for key, number in both.items() if number < 0}
+
+    def rows(self, kind: MachineKind) -> list[LimitRow]:
+        """Return the limits that this kind counts towards, with what a machine takes of each and what is left."""
         of_pool = (_pool_key(kind), _entry_key(kind.pool, kind.entry))
         keys = (*of_pool, offering_key(kind), _class_key(kind), *_part_keys(kind))
-        return [(key, self._left[key]) for key in keys if key in self._left]
+        counted = [LimitRow(key, 1, self._left[key]) for key in keys if key in self._left]
+        if not self._sums:
+            return counted
+        amounts = amounts_of(facts_of(kind.offering))
+        sums = ((sum_key(kind.pool, name), amount) for name, amount in amounts.items() if amount)
+        return counted + [LimitRow(key, amount, self._left[key]) for key, amount in sums if key in self._sums]
 
     def left(self, kind: MachineKind, wanted: int) -> int:
         """Return the number of machines of this kind that limits allow, of the `wanted` ones."""
-        return min((left for _, left in self.rows(kind)), default=wanted)
+        return min((row.left // row.amount for row in self.rows(kind)), default=wanted)
 
     def take(self, kind: MachineKind, number: int = 1) -> None:
         """Count so many machines of this kind."""
-        for key, _ in self.rows(kind):
-            self._left[key] -= number
+        for row in self.rows(kind):
+            self._left[row.key] -= number * row.amount
 
-    def raise_for_one(self, key: LimitKey) -> int:
+    def raise_for_one(self, kind: MachineKind, key: LimitKey) -> int:
         """Return the least amount to raise an exhausted limit by for one machine more: a max may have been lowered."""
-        return self._over.get(key, 0) + 1
+        return self._over.get(key, 0) + sum(row.amount - row.left for row in self.rows(kind) if row.key == key)
 
     def exhausted(self, kind: MachineKind) -> tuple[LimitKey, ...]:
         """Return the limits that allow no more of this kind."""
-        return tuple(key for key, left in self.rows(kind) if left <= 0)
+        return tuple(row.key for row in self.rows(kind) if row.left < row.amount)
+
+    def standing(self, key: LimitKey) -> Standing | None:
+        """Return how a limit in cores, memory or money stands, what was taken since included; None of any other."""
+        of = self._sums.get(key)
+        return None if of is None else Standing(of, of.most - self._left[key] + self._over.get(key, 0), self._left[key])
 
 
 def limits_left(machines: Iterable[Machine], pool_kinds: Mapping[str, PoolKinds]) -> Limits:
-    """Return the number of machines that each limit still allows.
+    """Return what each limit still allows.
 
-    A max counts distinct server names until the provider says that the server is gone.
+    A max counts distinct server names until the provider says that the server is gone; so do cores, memory and money.
     """
     counted = [machine for machine in machines if machine.counts]
     by_pool = Counter(machine.pool for machine in counted)
@@ -67,6 +96,7 @@ def limits_left(machines: Iterable[Machine], pool_kinds: Mapping[str, PoolKinds]
     )
     probing.update(("probe", str(machine.class_ref)) for machine in asked_for)
     left: dict[LimitKey, int] = {}
+    sums = dict[LimitKey, PoolSum]()
     for name, kinds_of_pool in pool_kinds.items():
         most = kinds_of_pool.pool.spec.limits.max
         if most is not None:
@@ -83,7 +113,16 @@ def limits_left(machines: Iterable[Machine], pool_kinds: Mapping[str, PoolKinds]
             for kind in kinds_of_pool.kinds
             for key, pause in zip(_part_keys(kind), kind.probed_parts, strict=True)
         }
-    return Limits(left)
+        if sums_limited(kinds_of_pool.pool):
+            own = [machine for machine in counted if machine.pool == name]
+            found = sums_of(kinds_of_pool.allowed, own, [kind.offering for kind in kinds_of_pool.kinds])
+            sums |= {sum_key(kinds_of_pool.pool, each.name): each for each in found}
+    return Limits(left, sums)
+
+
+def sum_key(pool: NodePool, name: str) -> LimitKey:
+    """Return the key of a pool's limit in cores, memory or money, by the name of its field."""
+    return "sum", pool.metadata.name, name
 
 
 def offering_key(kind: MachineKind) -> LimitKey:

@@ -33,6 +33,11 @@ class TypeInLocation:
     dedicated: bool | None = None
     price: Decimal | None = None
     """Per hour, in the currency of its class."""
+    currency: str = ""
+    millicores: int = 0
+    """Of a machine: its cores, or what pods can have of them where the class does not tell."""
+    capacity_bytes: int = 0
+    """Of the memory of a machine, as of millicores."""
 
     @property
     def by_key(self) -> Mapping[str, object]:
@@ -56,6 +61,10 @@ def facts_of(offering: Offering) -> TypeInLocation:
         memory=offering.memory,
         dedicated=offering.dedicated,
         price=offering.price_per_hour,
+        currency=offering.currency,
+        # Cores are whole ones: a machine with half a core more has more for pods than its cores.
+        millicores=max(1000 * (offering.cores or 0), offering.allocatable.get("cpu", 0)),
+        capacity_bytes=max(offering.memory or 0, offering.allocatable.get("memory", 0)),
     )
 
 

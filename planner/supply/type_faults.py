@@ -11,11 +11,13 @@ from api.v1alpha1.pool_server_type import PoolServerType
 from planner.model.plan import Reason
 from planner.objects.offering import Offering
 from planner.supply.allowed_types import AllowedTypes, matches_type
+from planner.supply.sums.pool_sums import MONEY, amounts_of, sums_limited, written
 from planner.supply.type_facts import TypeInLocation
 
 UNKNOWN_TYPE: Final = "UnknownServerType"
 UNKNOWN_LOCATION: Final = "UnknownLocation"
 NOTHING_LEFT: Final = "EntryWithoutTypes"
+LIMIT_TOO_LOW: Final = "LimitTooLow"
 """Reasons of the pool's condition Ready."""
 _SENTENCES: Final = 3
 """Refusals, and faults, in one message."""
@@ -41,7 +43,7 @@ def faults(allowed: AllowedTypes) -> tuple[Reason, ...]:
     for name, position in allowed.holders.items():
         held.setdefault(position, []).append(allowed.types[name])
     left = (reason for i in sorted(matched) for reason in _of_entry(i, held.get(i, []), allowed))
-    return (*nothing, *_unknown_locations(allowed), *left)
+    return (*nothing, *_unknown_locations(allowed), *left, *_low_limits(allowed))
 
 
 def _matches_any(entry: PoolServerType, allowed: AllowedTypes) -> bool:
@@ -80,6 +82,19 @@ def _of_entry(position: int, held: Sequence[tuple[TypeInLocation, ...]], allowed
         yield Reason(UNKNOWN_LOCATION, f"{_place(position)}.locations: {of_types} in {', '.join(missing)}")
     elif not any(allowed.allows(each) for facts in held for each in facts):
         yield Reason(NOTHING_LEFT, f"{_place(position)}: nothing of {entry} is in a location that the pool allows")
+
+
+def _low_limits(allowed: AllowedTypes) -> Iterator[Reason]:
+    """Yield the limits in cores, memory and money that are below what any machine of the pool counts with."""
+    facts = [each for name in allowed.holders for each in allowed.types[name] if allowed.allows(each)]
+    for name, most in sums_limited(allowed.pool).items() if facts else ():
+        smallest = min(facts, key=lambda each: (amounts_of(each)[name], each.server_type))
+        least = amounts_of(smallest)[name]
+        if least > most:
+            what = f"the cheapest machine, {smallest.server_type} at" if name == MONEY else "the smallest machine,"
+            amount = written(name, least) if name == MONEY else f"{smallest.server_type} with {written(name, least)}"
+            told = f"{written(name, most)} is below {what} {amount}, so nothing can be bought"
+            yield Reason(LIMIT_TOO_LOW, f"limits.{name}: {told}")
 
 
 def _place(position: int) -> str:

@@ -17,6 +17,7 @@ from simulator.campaign.hetzner.cloud_faults import HetznerWeather
 from simulator.campaign.judging.recorder import ON_TRIAL
 from simulator.campaign.packers import packers_of
 from simulator.campaign.policies import with_policies
+from simulator.campaign.pool_sums import with_sums
 from simulator.campaign.scenario import Scenario, Unsettled
 from simulator.campaign.setup import Setup
 from simulator.simulation import Simulation, simulate
@@ -68,6 +69,7 @@ def play(seed: int, provider: str = "kwok") -> HistoryResult:
     if provider == "kwok":
         drawn = with_slow_starts(drawn, Random(f"starts of {seed}"))  # noqa: S311 - as above
         drawn = with_policies(drawn, Random(f"policies of {seed}"))  # noqa: S311 - as above
+        drawn = with_sums(drawn, Random(f"sums of {seed}"))  # noqa: S311 - as above
     packers = packers_of(seed)
     scenarios: list[Scenario] = []
     wrong: list[str] = []

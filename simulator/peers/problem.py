@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from planner.model.plan import Snapshot
 from planner.objects.counted_pods import is_demand
-from planner.packing.assemble import assemble, price_of
+from planner.packing.assemble import assemble
 from planner.packing.domains.pod_counts import count_pods
 from planner.packing.problem import Packing, PackingProblem
 from planner.policies.admission import admit
@@ -18,6 +18,7 @@ from planner.supply.machines import machines_of
 from planner.supply.places import Place
 from planner.supply.pod_group import GroupKeys, pod_groups
 from planner.supply.seats import settle_seats
+from planner.supply.sums.price_units import price_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ from functools import cache
 from benchmarks.catalogue import HOURS
 from benchmarks.generator import Recipe, draw
 from benchmarks.instance import problem_of_instance
-from planner.packing.assemble import price_units
 from planner.packing.problem import BinRow, GroupRow, PackingProblem
+from planner.supply.sums.price_units import price_units
 from simulator.peers.problem import PeerProblem, Purchase
 
 KNOWN = {

@@ -51,7 +51,7 @@ def test_a_right_purchase_is_right():
         (
             [(0, {0: 2}), (0, {0: 2, 1: 0}), *RIGHT[2:], (0, {1: 1}), (0, {1: 1})],
             {},
-            "6 machines count towards bound 0",
+            "machines take 6 of bound 0",
         ),
     ],
 )

@@ -10,10 +10,10 @@ from benchmarks.checker import WrongPurchase
 from benchmarks.comparison import KARPENTER, RULES, compare
 from benchmarks.generator import Recipe
 from benchmarks.growth_program import GrowthRun, growth_run
-from planner.packing.assemble import price_of
 from planner.packing.optimiser.effort import Effort
 from planner.packing.optimiser.solve import solve
 from planner.packing.problem import Packing, PackingProblem
+from planner.supply.sums.price_units import price_of
 from simulator.peers.karpenter import karpenter
 
 SMALL = Case(Recipe(pods=60, shapes=6))

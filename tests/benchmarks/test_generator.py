@@ -7,9 +7,9 @@ import pytest
 from benchmarks.catalogue import HOURS
 from benchmarks.generator import BadRecipe, Recipe, draw
 from benchmarks.instance import problem_of_instance
-from planner.packing.assemble import price_of
 from planner.packing.cost import lower_bound
 from planner.packing.optimiser.solve import solve
+from planner.supply.sums.price_units import price_of
 from simulator.peers.problem import Purchase
 from tests.benchmarks.problems import KNOWN
 

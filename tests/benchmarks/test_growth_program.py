@@ -8,9 +8,9 @@ from benchmarks.growth_program import run
 from benchmarks.instance import problem_of_instance, spread_problem_of
 from benchmarks.objects import snapshot_of
 from benchmarks.problem_file import read, read_instance, write
-from planner.packing.assemble import price_of
 from planner.packing.optimiser.solve import solve
 from planner.plan import plan
+from planner.supply.sums.price_units import price_of
 
 
 # Where its code was never compiled, that is a minute of it.

@@ -10,8 +10,8 @@ from benchmarks.generator import Recipe, draw
 from benchmarks.instance import DEDICATED, RESOURCES, capacity, problem_of_instance, spread_problem_of
 from benchmarks.peers.karpenter_program import CHEAP, EXPERT, OPEN, SET_UPS, KarpenterFailed, run, set_ups
 from benchmarks.problem_file import read, write
-from planner.packing.assemble import price_units
 from planner.packing.problem import BinRow, GroupRow, PackingProblem
+from planner.supply.sums.price_units import price_units
 from simulator.peers.karpenter import karpenter
 from simulator.peers.problem import PeerProblem
 from tests.benchmarks.problems import on_machines

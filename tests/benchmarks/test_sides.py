@@ -11,9 +11,9 @@ from benchmarks.checker import WrongPurchase
 from benchmarks.generator import Recipe
 from benchmarks.problem_file import read
 from benchmarks.sides import SideEffort, measure
-from planner.packing.assemble import price_of
 from planner.packing.cost import lower_bound
 from planner.packing.problem import PackedNode, Packing
+from planner.supply.sums.price_units import price_of
 from simulator.peers.cluster_autoscaler import cluster_autoscaler
 from simulator.peers.karpenter import karpenter
 from simulator.peers.problem import Purchase

@@ -12,8 +12,8 @@ from benchmarks import catalogue
 from benchmarks.catalogue import HOURS
 from benchmarks.generator import CPU_GRID
 from benchmarks.instance import PORTS, capacity
-from planner.packing.assemble import price_units
 from planner.packing.problem import BinRow, GroupRow, PackingProblem
+from planner.supply.sums.price_units import price_units
 
 
 def machines() -> list[tuple[str, tuple[int, ...], int]]:

@@ -9,6 +9,7 @@ from decimal import Decimal
 
 from planner.model.plan import Plan
 from tests.planner import checker_topology, checker_volumes
+from tests.planner.checker_sums import PoolSums
 from tests.planner.lookups import Lookups
 from tests.planner.reading import (
     OWN_TAINTS,
@@ -169,6 +170,7 @@ class Checker(Lookups):
         for (pool, kind), (room, number) in self.rooms().items():
             if number and room is not None and number > room:
                 yield f"{number} machines of {kind or 'all types'} are bought for pool {pool}, room was for {room}"
+        yield from PoolSums(self.scene, self.plan).violations()
 
         for entry in (e for c in self.scene.classes for e in c["status"]["unavailable"]):
             here = (entry["serverType"], entry["location"])
@@ -222,6 +224,7 @@ class Checker(Lookups):
         another one; later rounds must find a place for those, too.
         """
         rooms, world, kept = self.rooms(), self.world(), self.storage()
+        sums = PoolSums(self.scene, self.plan)
         for unplaced in self.plan.unplaced:
             pod, code = self.pods[unplaced.pod], unplaced.reasons[0].code if unplaced.reasons else ""
             if code == "NotJudged" and not is_beyond(pod):
@@ -238,6 +241,7 @@ class Checker(Lookups):
                     looks = self.looks(pool, kind, place, "new")
                     ref = self.pools[pool]["spec"].get("template", {}).get("classRef", {}).get("name", "default")
                     free = all(most is None or number + self.set_aside(pool) < most for most, number in room)
+                    free = free and sums.is_room(pool, kind["name"], self.set_aside(pool))
                     free = free and not self.is_probed(kind["name"], place)
                     free = free and not self.is_out(ref, kind["name"], place)
                     if not free or any(True for _ in self.misfits("new", [pod], looks, [])):

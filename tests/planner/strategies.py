@@ -26,6 +26,8 @@ from tests.planner.wishes import apart, needs
 CPU = ("50m", "250m", "500m", "0.9", "1", "1500m", "2", "3", "7", "12")
 MEMORY = ("64Mi", "256Mi", "1Gi", "1500M", "3Gi", "6Gi", "20Gi")
 APPS = ("web", "db", "queue")
+SUMS = {"cpu": (2, "6", 12, "20"), "memory": ("4Gi", "12Gi", "24Gi"), "pricePerHour": ("0.005", "0.02", "0.04")}
+"""Limits of pools in cores, memory and money: none to eight machines."""
 TAINT = {"key": "team", "value": "blue", "effect": "NoSchedule"}
 EXPRESSIONS = (
     [{"key": "kubernetes.io/arch", "operator": "In", "values": ["arm64"]}],
@@ -114,6 +116,9 @@ def pools(draw: st.DrawFn, name: str) -> Json:
     spec: dict[str, Any] = {"limits": {"max": draw(st.integers(4, 9))}}
     if draw(st.integers(0, 5)) == 0 and sum(t.get("max", 2) for t in types) > 1:
         spec["limits"]["min"] = 2
+    for field, values in SUMS.items():
+        if draw(st.integers(0, 5)) == 0:
+            spec["limits"][field] = draw(st.sampled_from(values))
     if draw(st.integers(0, 3)) == 0:
         spec["template"] = {"taints": [TAINT], "labels": {"disk": "ssd", "generation": "4"}}
     if draw(st.integers(0, 3)) == 0:

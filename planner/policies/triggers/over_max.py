@@ -1,11 +1,13 @@
-"""Over max: a pool whose max was lowered below what is there gives up machines, the dearest for their use first.
+"""Over max: a pool of which a limit was lowered below what is there gives up machines, the dearest for their use first.
+
+Of a limit in cores, memory or money, as many go at once as are too many whichever they are, and then more.
 
 None is bought in their place while the pool is above its max: pods move to room that is there, or to other pools.
 A machine that is coming counts as well, and is given up by its own lifecycle if no pod needs it.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final
@@ -16,8 +18,9 @@ from planner.policies.triggers.worn_out import DueMachine, Wear, advice, open_po
 from planner.report.pool_report import OVER_MAX
 from planner.supply.allowed_types import AllowedTypes
 from planner.supply.machines import Machine, machine_price
+from planner.supply.sums.pool_sums import above_limit, amount_of_machine, sums_of
 
-_WEAR: Final = Wear(OVER_MAX, OVER_MAX, "Machines above the max of the pool, or of a type in it", renews=False)
+_WEAR: Final = Wear(OVER_MAX, OVER_MAX, "Machines above a limit of the pool, or the max of a type in it", renews=False)
 _JUDGED: Final = ("cpu", "memory")
 
 
@@ -27,12 +30,12 @@ class OverMax:
 
     def propose(self, view: PolicyView) -> Advice:
         """Return the machines in the order in which they are tried, and a report for each such pool."""
-        counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        staying: defaultdict[str, list[Machine]] = defaultdict(list)
         for machine in view.machines:
             if machine.counts and not machine.is_leaving:
-                counts[machine.pool][machine.server_type] += 1
+                staying[machine.pool].append(machine)
         names = [pool.metadata.name for pool in open_pools(view)]
-        over = [o for name in names if (o := _excess(view.allowed[name], counts[name])).number > 0]
+        over = [o for name in names if (o := _excess(view.allowed[name], staying[name])).number > 0]
         by_pool = own_machines(view) if over else {}
         due = (entry for each in over for entry in _due(each, by_pool.get(each.allowed.pool.metadata.name, []), view))
         return advice(view, _WEAR, due, {each.allowed.pool.metadata.name: each.number for each in over})
@@ -47,14 +50,17 @@ class _Excess:
     """By position of the entry."""
     further: int
     """Beside those, of any other type."""
+    why: str
+    """By which limit of the pool, as a sentence."""
 
     @property
     def number(self) -> int:
         return sum(self.by_entry.values()) + self.further
 
 
-def _excess(allowed: AllowedTypes, by_type: Counter[str]) -> _Excess:
-    spec = allowed.pool.spec
+def _excess(allowed: AllowedTypes, machines: Sequence[Machine]) -> _Excess:
+    spec, name = allowed.pool.spec, allowed.pool.metadata.name
+    by_type = Counter(machine.server_type for machine in machines)
     numbers: Counter[int | None] = Counter()
     for server_type, number in by_type.items():
         numbers[allowed.holder(server_type)] += number
@@ -64,8 +70,16 @@ def _excess(allowed: AllowedTypes, by_type: Counter[str]) -> _Excess:
         if entry.max is not None and numbers[position] > entry.max
     }
     most = spec.limits.max
-    further = 0 if most is None else max(0, numbers.total() - sum(by_entry.values()) - most)
-    return _Excess(allowed, by_entry, further)
+    further = 0 if most is None else numbers.total() - most
+    why = f"Pool {name} has more machines than limits.max, {most}"
+    for each in sums_of(allowed, machines, ()):
+        largest = max((amount_of_machine(machine, each.name, allowed) or 0 for machine in machines), default=0)
+        # Fewer would do only if there were larger ones.
+        number = -(-(each.used - each.most) // max(1, largest))
+        if number > further:
+            further, why = number, f"Pool {name} has {above_limit(each)}"
+    further = max(0, further - sum(by_entry.values()))
+    return _Excess(allowed, by_entry, further, why)
 
 
 def _due(
@@ -81,8 +95,7 @@ def _due(
             of_type = f"of type {entry.name} than that type's" if entry.name else f"of {entry} than that entry's"
             why = f"Pool {name} has more machines {of_type} max"
         elif excess.further:
-            quota = Quota(f"{OVER_MAX}/{name}", excess.further)
-            why = f"Pool {name} has more machines than limits.max, {pool.spec.limits.max}"
+            quota, why = Quota(f"{OVER_MAX}/{name}", excess.further), excess.why
         else:
             continue
         yield pool, DueMachine(machine, view.now, why), quota

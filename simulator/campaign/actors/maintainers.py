@@ -36,6 +36,9 @@ _SOON_SECONDS: Final = (0.0, 20.0)
 _LOST_FOR_SECONDS: Final = 100.0
 """Longer than the time to provision and to join."""
 
+_FEW_CORES: Final = 4
+"""What the limit in cores of a pool is lowered to: two of the smallest machines."""
+
 
 class Maintainers:
     """Acts beside a history until all is calm.
@@ -163,8 +166,11 @@ class Maintainers:
         if pool is not None:
             limits, number = pool["spec"]["limits"], len(list(self._witness.machines_of(pool["metadata"]["name"])))
             most = max(1, limits.get("min", 0), number - 1)
-            self._tell(f"lowers the max of pool {pool['metadata']['name']} to {most}")
-            await self._edit(pool, "limits", {**limits, "max": most})
+            cores = {"cpu": _FEW_CORES} if "cpu" in limits else {}
+            self._tell(
+                f"lowers the max of pool {pool['metadata']['name']} to {most}{', and its cores' if cores else ''}"
+            )
+            await self._edit(pool, "limits", {**limits, **cores, "max": most})
 
     async def _lower_age(self) -> None:
         """Let no machine of a pool become old."""

@@ -15,7 +15,7 @@ _OWN_GARBAGE: Final = ("StaleReservation", "StaleScaleDown", "StaleStartup", "Or
 _POD: Final = re.compile(r"[a-z0-9-]+/[a-z0-9-]+")
 """A pod in the reason of a cancel, as namespace/name."""
 _CLOCKS_DIFFER: Final = timedelta(seconds=1)
-_EDIT_SECONDS: Final = 45.0
+EDIT_SECONDS: Final = 45.0
 """A round may decide on what its pool said before an edit: as old as its cache, and as long as it may run."""
 
 
@@ -132,7 +132,7 @@ class Rules:
     def _bought(self, request: Object) -> None:
         pool, server_type = request["spec"]["pool"], request["spec"]["serverType"]
         machines = list(self._witness.machines_of(pool))
-        most, most_of = self._witness.most(pool, _EDIT_SECONDS)
+        most, most_of = self._witness.most(pool, EDIT_SECONDS)
         if len(machines) >= most:
             self._wrong(f"pool {pool} has {len(machines)} machines of at most {most}, and asks for one more")
         alike = sum(1 for _, kind in machines if kind == server_type)

@@ -1,9 +1,10 @@
 """All that judges a history from write to write, told of each in the order in which the judges need it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final, Literal
 
-from activities.ports.cluster import NODE_POOLS, Resource
+from activities.ports.cluster import NODE_POOLS, Object, Resource
+from activities.providers.built_in import KWOK_NODE_CLASSES
 from simulator.apiserver.history import Change
 from simulator.campaign.judging.agents import Agents
 from simulator.campaign.judging.bought_again import BoughtAgain
@@ -15,6 +16,7 @@ from simulator.campaign.judging.promptness import Promptness
 from simulator.campaign.judging.provider_side import Side
 from simulator.campaign.judging.recorder import Witness
 from simulator.campaign.judging.repairs import Repairs
+from simulator.campaign.judging.sums import Sums
 from simulator.campaign.judging.wholeness import Wholeness
 from simulator.campaign.setup import Setup
 from simulator.simulation import Simulation
@@ -74,6 +76,7 @@ class Judges:
             may_leap=may_leap,
             behind=scenario.longest_behind,
         )
+        self._sums = Sums(witness, lambda: _kwok_types(cluster.peek(KWOK_NODE_CLASSES)), seconds=sim.seconds, tell=tell)
         self.departures: Final = DepartureRules(sim, scenario, witness, self.repairs.sizes, tell=tell)
 
     @property
@@ -81,6 +84,7 @@ class Judges:
         """What is told of each write, in this order."""
         return (
             self._rules.note,
+            self._sums.note,
             self.repairs.note,
             self.leaving.note,
             self.wholeness.note,
@@ -95,7 +99,7 @@ class Judges:
         """Be told of what is there, and of each write from now on to the API server alone."""
         self._sim.world.cluster.observe(self._promptness.note)
         for pool in self._sim.world.cluster.peek(NODE_POOLS):
-            for note in (self._witness.note, self.leaving.note, self.departures.note):
+            for note in (self._witness.note, self._sums.note, self.leaving.note, self.departures.note):
                 note(NODE_POOLS, Change(0, "ADDED", pool, None))
 
     def pod_ends(self, verb: Literal["evict", "delete"], namespace: str, name: str) -> None:
@@ -113,6 +117,7 @@ class Judges:
         """Return a sentence for each violation."""
         return [
             *self._rules.violations,
+            *self._sums.violations,
             *self.leaving.violations,
             *self.repairs.violations,
             *self.wholeness.violations,
@@ -124,3 +129,7 @@ class Judges:
             *self._cloud.wrong(),
             *self._promptness.wrong(),
         ]
+
+
+def _kwok_types(classes: Sequence[Object]) -> list[Object]:
+    return [each for node_class in classes for each in node_class["spec"]["serverTypes"]]

@@ -22,7 +22,7 @@ from api.keys import LABEL_CLUSTER
 from planner.lifecycle import leaving, removal, request, wakes
 from planner.lifecycle.seen import RemovalObservation
 from planner.placement import known_state
-from planner.supply import machines, seats
+from planner.supply import limits, machines, seats
 from planner.supply import places as supply
 from simulator.campaign.mutations import local_data
 from simulator.campaign.mutations.planting import Change, Mutation
@@ -97,6 +97,16 @@ def _limits_without_those_in_flight() -> list[Change]:
         return self.node is not None or self.removal is not None
 
     return [(machines.Machine, "counts", property(counts))]
+
+
+def _sums_without_those_in_flight() -> list[Change]:
+    """Sum up the cores, memory and money of machines with Nodes alone."""
+    real = limits.sums_of
+
+    def sums_of(allowed: Any, found: Any, offerings: Any) -> Any:
+        return real(allowed, [machine for machine in found if machine.node is not None], offerings)
+
+    return [(limits, "sums_of", sums_of)]
 
 
 def _reservation_never_released() -> list[Change]:
@@ -321,6 +331,7 @@ LIFECYCLE_MUTATIONS: Final = (
     Mutation("servers of another cluster of that name are taken for ours", _uid_not_looked_at, first=6, within=40),
     Mutation("servers without a uid are taken for ours", _unmarked_is_ours, first=8, within=60),
     Mutation("bounds leave out machines in flight", _limits_without_those_in_flight, within=40),
+    Mutation("limits in cores leave out machines in flight", _sums_without_those_in_flight, within=60),
     Mutation("bounds leave out machines under removal", _planner_buys_without_bounds, within=60),
     Mutation("the reservation's taint is never lifted", _reservation_never_released),
     Mutation("the end of a reservation is not written", _end_not_written),

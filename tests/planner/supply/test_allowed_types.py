@@ -193,11 +193,22 @@ def test_a_machine_is_objected_to_only_by_what_is_known_and_not_by_its_price(mac
 
 def test_the_facts_of_an_offering_are_what_its_class_tells():
     offered = scene(kinds=[server_type("cx22"), server_type("cax11")]).snapshot().classes[0].offerings
+    of_two_cores = {
+        "cores": 2,
+        "memory": 4 * GIB,
+        "dedicated": False,
+        "currency": "EUR",
+        "millicores": 2000,
+        "capacity_bytes": 4 * GIB,
+    }
     assert [facts_of(each) for each in offered] == [
-        TypeInLocation("cx22", "fsn1", "amd64", 2, 4 * GIB, dedicated=False, price=Decimal("0.0066")),
-        TypeInLocation("cax11", "fsn1", "arm64", 2, 4 * GIB, dedicated=False, price=Decimal("0.0050")),
+        TypeInLocation("cx22", "fsn1", "amd64", price=Decimal("0.0066"), **of_two_cores),
+        TypeInLocation("cax11", "fsn1", "arm64", price=Decimal("0.0050"), **of_two_cores),
     ]
-    assert facts_of(Offering("CX1", "x", Decimal(1), "EUR", {})) == TypeInLocation("cx1", "x", price=Decimal(1))
+    amounts = {"cpu": 1500, "memory": GIB}
+    assert facts_of(Offering("CX1", "x", Decimal(1), "EUR", amounts)) == TypeInLocation(
+        "cx1", "x", price=Decimal(1), currency="EUR", millicores=1500, capacity_bytes=GIB
+    )
 
 
 def test_the_max_of_a_pattern_counts_the_machines_of_all_types_that_it_holds():

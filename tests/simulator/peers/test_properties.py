@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.packing.assemble import price_of
 from planner.packing.cost import lower_bound
 from planner.packing.problem import BinRow, GroupRow, PackingProblem
+from planner.supply.sums.price_units import price_of
 from simulator.peers.cluster_autoscaler import EXPANDERS, cluster_autoscaler
 from simulator.peers.karpenter import karpenter
 from simulator.peers.problem import PeerProblem, Purchase

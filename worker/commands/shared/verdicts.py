@@ -7,6 +7,7 @@ from typing import Any, Final
 from planner.model.plan import Snapshot
 from planner.objects.kinds import Node, Pod
 from planner.objects.predicates import NEW_HOST
+from planner.report.unplaced import limit_reached
 from planner.scheduling.attachments import limits_in
 from planner.scheduling.feasibility import Judge
 from planner.scheduling.site import Site, sites_of
@@ -115,6 +116,9 @@ def _market(kind: MachineKind, offers: PoolKinds, limits: Limits) -> str:
     for reason in (offers.obstacle, kind.obstacle):
         if reason is not None:
             return reason.message
+    sums = [key for key in limits.exhausted(kind) if limits.standing(key) is not None]
+    if sums:
+        return limit_reached(kind, sums[0], limits).message
     if limits.exhausted(kind):
         return f"pool {offers.pool.metadata.name} has reached its limit of such machines"
     return f"{FITS}: {money(kind.offering.price_per_hour)} {kind.offering.currency} per hour"

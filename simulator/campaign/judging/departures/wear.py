@@ -132,7 +132,9 @@ class RenewalRules:
             over_type = any(
                 "max" in each and numbers[each["name"]] + gone > each["max"] for each in spec["serverTypes"]
             )
-            if over_type or (most is not None and numbers.total() + gone > most):
+            # What went since came to something in cores, memory and money: these are judged where machines are bought.
+            has_sums = not {"cpu", "memory", "pricePerHour"}.isdisjoint(spec["limits"])
+            if has_sums or over_type or (most is not None and numbers.total() + gone > most):
                 return ""
         return f"its pool has {numbers.total()} machines"
 

@@ -102,7 +102,8 @@ class _Search:
         return self._conceivable[wanted]
 
     def _limit(self, k: int, most: int) -> int:
-        return min(self._given.left.get(limit, most) for limit in self._given.kinds[k].limits)
+        takes = self._given.kinds[k].takes
+        return min(self._given.left.get(limit, most * amount) // amount for limit, amount in takes.items())
 
     def first(self, wanted: list[Content]) -> tuple[Decimal, tuple[Spot, ...], tuple[tuple[str, int], ...]] | None:
         """Return the least cost of placing any of these numbers, machines and steps, or None if none can be placed."""
@@ -131,12 +132,17 @@ class _Search:
             yield cost, bought
             if len(bought) == most:
                 continue
-            counts = Counter(limit for k in bought for limit in self._given.kinds[k].limits)
+            counts = Counter[Limit]()
+            for k in bought:
+                counts.update(self._given.kinds[k].takes)
             for k in self._kinds:
                 kind = self._given.kinds[k]
                 if bought and k < bought[-1]:
                     continue
-                if all(counts[limit] < self._given.left.get(limit, most) for limit in kind.limits):
+                if all(
+                    counts[limit] + amount <= self._given.left.get(limit, most * amount)
+                    for limit, amount in kind.takes.items()
+                ):
                     assert kind.price is not None
                     heappush(heap, (cost + kind.price, (*bought, k)))
 

@@ -2,7 +2,7 @@
 
 import argparse
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
@@ -18,7 +18,7 @@ from tests.planner.packing.joint.cheapest import Best, Score, cheapest
 from tests.planner.packing.joint.contradictions import contradictions
 from tests.planner.packing.joint.ordinary import ordinary
 from tests.planner.packing.joint.scheduler import Rules
-from tests.planner.packing.joint.small_round import SmallRound, small_round
+from tests.planner.packing.joint.small_round import SUMS, Limit, SmallRound, small_round
 from tests.planner.selecting import spreads, terms
 
 _SMALL: Final = replace(ROUND, placing=100_000, improving=100_000, improving_a_machine=100_000)
@@ -112,8 +112,21 @@ def can_be_bound(given: SmallRound, made: Plan, *, at_limits: bool = False) -> b
             homes[str(placed.node or placed.request)][of_pod[name]] += 1
     goal = tuple(tuple(content) for content in homes.values())
     bought_of = Counter(limit for r in made.requests for limit in ((r.pool, ""), (r.pool, r.server_type)))
-    met = [limit for limit, left in given.left.items() if at_limits and bought_of[limit] >= left]
+    counted = {limit: left for limit, left in given.left.items() if limit[1] not in SUMS}
+    met = [limit for limit, left in counted.items() if bought_of[limit] >= left] if at_limits else []
+    met += _met_sums(given, made) if at_limits else ()
     return Board(Rules(given, met), spots).order(goal) is not None
+
+
+def _met_sums(given: SmallRound, made: Plan) -> Iterator[Limit]:
+    """Yield a limit of its own for each kind of machine of which a sum allows none beside the plan's."""
+    taken = Counter[Limit]()
+    by_name = {spot.name: spot for spot in given.kinds}
+    for bought in made.requests:
+        taken.update(by_name[f"{bought.pool}/{bought.server_type}/{bought.location}"].sums)
+    for spot in given.kinds:
+        if any(given.left[limit] - taken[limit] < amount for limit, amount in spot.sums.items()):
+            yield ("", spot.name)
 
 
 def kinds_of(given: SmallRound) -> set[str]:

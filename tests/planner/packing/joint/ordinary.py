@@ -17,6 +17,12 @@ TAINT: Final = {"key": "team", "value": "blue", "effect": "NoSchedule"}
 TOLERATION: Final = {"key": "team", "operator": "Exists"}
 MOST_PODS: Final = 6
 CPU: Final = ("250m", "400m", "600m", "900m", "1300m", "1900m")
+SUMS: Final = {
+    "cpu": (2, "4", 6, "10", 16),
+    "memory": ("4Gi", "8Gi", "14Gi", "20Gi"),
+    "pricePerHour": ("0.012", "0.025", "0.035", "0.05"),
+}
+"""Limits of pools in cores, memory and money."""
 MEMORY: Final = ("256Mi", "600Mi", "1200Mi", "2500Mi")
 
 
@@ -39,7 +45,18 @@ def ordinary(seed: int) -> Scene:
         scene.pods += pods
     if draw.random() < 0.15:
         _add_request(draw, scene, wanted)
+    _limit_sums(random.Random(f"sums of {seed}"), scene)
     return scene
+
+
+def _limit_sums(draw: random.Random, scene: Scene) -> None:
+    """Let some pools come to no more than so much in cores, memory or money; one with a minimum has room for it."""
+    for pool in scene.pools:
+        spec = pool["spec"]
+        has_minimum = "min" in spec["limits"] or any("min" in each for each in spec["serverTypes"])
+        if draw.random() < 0.3 and not has_minimum:
+            for name in draw.sample(sorted(SUMS), draw.choice((1, 1, 2))):
+                spec["limits"][name] = draw.choice(SUMS[name])
 
 
 def _taints(pool: Json) -> list[Json]:

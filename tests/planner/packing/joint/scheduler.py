@@ -54,7 +54,8 @@ class Rules:
 
     Args:
         given: the round.
-        met: limits that allow no further machine, so that no domain is to be had by one.
+        met: limits that allow no further machine, so that no domain is to be had by one; of a single kind of machine,
+            an empty pool with its name.
     """
 
     def __init__(self, given: SmallRound, met: Collection[Limit] = ()) -> None:
@@ -144,7 +145,7 @@ class Rules:
         to_buy = [
             (k, spot)
             for k, spot in enumerate(self.spots)
-            if spot.price is not None and self._met.isdisjoint(spot.limits)
+            if spot.price is not None and self._met.isdisjoint({*spot.limits, ("", spot.name)})
         ]
         return Spread(
             key=key,

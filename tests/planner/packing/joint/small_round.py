@@ -26,6 +26,8 @@ from tests.planner.selecting import HOSTNAME, Namespaces
 
 Limit = tuple[str, str]
 """Pool and server type; all types together under an empty name."""
+SUMS = ("cpu", "memory", "pricePerHour")
+"""Names of a pool's limits that are no numbers of machines."""
 DAEMON_KEYS = ("not-ready", "unreachable", "disk-pressure", "memory-pressure", "pid-pressure", "unschedulable")
 """Taints of node.kubernetes.io that DaemonSet pods tolerate. Source: Kubernetes docs, "DaemonSet"."""
 
@@ -57,6 +59,13 @@ class Spot:
     price: Decimal | None = None
     """Per hour, of a kind to buy."""
     limits: tuple[Limit, ...] = ()
+    sums: Mapping[Limit, int] = field(default_factory=dict)
+    """What it takes of the pool's limits in cores, memory and money: by pool and name of the field."""
+
+    @property
+    def takes(self) -> Mapping[Limit, int]:
+        """What it takes of every limit."""
+        return {**dict.fromkeys(self.limits, 1), **self.sums}
 
 
 @dataclass(frozen=True)
@@ -67,7 +76,7 @@ class SmallRound:
     there: tuple[Spot, ...]
     kinds: tuple[Spot, ...]
     left: Mapping[Limit, int]
-    """Machines that limits allow."""
+    """What limits allow: machines, or millicores, bytes and billionths."""
     missing: Mapping[Limit, int]
     """Machines that minimums ask for."""
     namespaces: Namespaces = field(default_factory=dict)
@@ -92,12 +101,17 @@ def small_round(scene: Scene) -> SmallRound:
                 left[name, kind] = max(0, bounds["max"] - counted[name, kind])
             if bounds.get("min", 0) > counted[name, kind]:
                 missing[name, kind] = bounds["min"] - counted[name, kind]
+        for name_of_sum, most in _sums_limited(pool).items():
+            whose = [each for p, each in (*of_growth, *coming) if p == name]
+            used = sum(_sums(pool, kind)[name_of_sum] for each in whose for kind in _types(scene, pool, each))
+            left[name_of_sum] = max(0, most - used)
     kinds = [
         _to_come(scene, pool, kind, place)
         for pool in scene.pools
         for kind in _types(scene, pool)
         for place in kind["locations"]
         if all(left.get(limit, 1) for limit in _limits(pool, kind))
+        and all(left[limit] >= amount for limit, amount in _sums(pool, kind).items())
     ]
     return SmallRound(
         workloads=_workloads([p for p in scene.pods if is_demand(p) and p["metadata"]["uid"] not in seats]),
@@ -119,9 +133,25 @@ def _workloads(pods: list[Json]) -> tuple[Workload, ...]:
     )
 
 
-def _types(scene: Scene, pool: Json) -> list[Json]:
-    own = {t["name"] for t in pool["spec"]["serverTypes"]}
+def _types(scene: Scene, pool: Json, name: str = "") -> list[Json]:
+    own = {name} if name else {t["name"] for t in pool["spec"]["serverTypes"]}
     return [kind for kind in scene.classes[0]["spec"]["serverTypes"] if kind["name"] in own]
+
+
+def _sums_limited(pool: Json) -> dict[Limit, int]:
+    """Return the limits of the pool in cores, memory and money."""
+    limits, name = pool["spec"]["limits"], pool["metadata"]["name"]
+    return {(name, each): _amount(each, limits[each]) for each in SUMS if each in limits}
+
+
+def _sums(pool: Json, kind: Json) -> dict[Limit, int]:
+    """Return what a machine of a type takes of these limits."""
+    has = kind["capacity"] | {"pricePerHour": kind["pricePerHour"]}
+    return {limit: _amount(limit[1], has[limit[1]]) for limit in _sums_limited(pool)}
+
+
+def _amount(name: str, text: object) -> int:
+    return int(Decimal(str(text)) * 10**9) if name == "pricePerHour" else amounts({name: text})[name]
 
 
 def _limits(pool: Json, kind: Json) -> tuple[Limit, Limit]:
@@ -144,6 +174,7 @@ def _to_come(
         pods=running,
         price=Decimal(kind["pricePerHour"]) if is_new else None,
         limits=_limits(pool, kind) if is_new else (),
+        sums=_sums(pool, kind) if is_new else {},
     )
 
 

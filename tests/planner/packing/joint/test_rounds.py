@@ -4,7 +4,7 @@ from collections import Counter
 
 from tests.planner.packing.joint.compare import kinds_of
 from tests.planner.packing.joint.ordinary import MOST_PODS, ordinary
-from tests.planner.packing.joint.small_round import small_round
+from tests.planner.packing.joint.small_round import SUMS, small_round
 from tests.planner.scenes import Scene
 from tests.planner.selecting import spreads
 
@@ -37,6 +37,7 @@ def parts(scene: Scene) -> set[str]:
             "minDomains": any("minDomains" in c for e in examples for c in spreads(e)),
             "maxSkew 2": any(c["maxSkew"] == 2 for e in examples for c in spreads(e)),
             "ports": any("ports" in e["spec"]["containers"][0] for e in examples),
+            **{f"limits of {name}": any(name in p["spec"]["limits"] for p in scene.pools) for name in SUMS},
             "node selectors": any("nodeSelector" in e["spec"] for e in examples),
         }.items()
         if is_there
@@ -47,7 +48,7 @@ def test_400_rounds_have_everything_several_times():
     scenes = [ordinary(seed) for seed in range(400)]
     found = Counter(word for scene in scenes for word in parts(scene))
     assert min(found.values()) >= 5, found
-    assert len(found) == 17
+    assert len(found) == 20
 
 
 def test_rounds_are_small_and_mostly_ask_to_be_spread_or_apart():

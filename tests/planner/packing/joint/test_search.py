@@ -11,7 +11,7 @@ from tests.planner.packing.joint.binding import Board, State
 from tests.planner.packing.joint.cheapest import Score, cheapest
 from tests.planner.packing.joint.ordinary import ordinary
 from tests.planner.packing.joint.scheduler import Rules
-from tests.planner.packing.joint.small_round import SmallRound, small_round
+from tests.planner.packing.joint.small_round import Limit, SmallRound, small_round
 from tests.searching import blocks
 
 
@@ -20,7 +20,9 @@ def purchases(given: SmallRound) -> Iterator[tuple[int, ...]]:
     pods = sum(len(w.names) for w in given.workloads)
     for number in range(pods + 2):
         for bought in combinations_with_replacement(range(len(given.kinds)), number):
-            counts = Counter(limit for k in bought for limit in given.kinds[k].limits)
+            counts = Counter[Limit]()
+            for k in bought:
+                counts.update(given.kinds[k].takes)
             if all(counts[limit] <= n for limit, n in given.left.items()) and all(
                 counts[limit] >= n for limit, n in given.missing.items()
             ):

@@ -28,7 +28,7 @@ def test_the_dearest_for_its_use_goes_onto_room_that_is_there():
     reported = condition(of, "OverMax")
     assert (reported.status, reported.message) == (
         "True",
-        "Machines above the max of the pool, or of a type in it: 1 (b)",
+        "Machines above a limit of the pool, or the max of a type in it: 1 (b)",
     )
 
 
