@@ -276,8 +276,8 @@ class _ProblemBuilder:
         if not any(one.amounts for one in self._bins):
             return
         units = [0] * len(self._limits)
-        for one in self._bins:
-            for k, amount in one.taken:
+        for row in self._bins:
+            for k, amount in row.taken:
                 units[k] = gcd(units[k], amount)
         self._limits = [left // max(1, unit) for left, unit in zip(self._limits, units, strict=True)]
         self._bins = [

@@ -88,9 +88,9 @@ class PackingProblem:
     def most_taken(self) -> list[int]:
         """Return what the machine that takes most of each limit takes of it, at least 1, by limit index."""
         most = [1] * len(self.limits)
-        for one in self.bins:
-            if one.amounts:
-                for limit, amount in one.taken:
+        for row in self.bins:
+            if row.amounts:
+                for limit, amount in row.taken:
                     most[limit] = max(most[limit], amount)
         return most
 

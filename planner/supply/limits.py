@@ -9,7 +9,7 @@ from api.v1alpha1.node_pool import ClassRef, NodePool
 from api.v1alpha1.node_request import RequestPhase
 from planner.supply.machine_kind import MachineKind, PoolKinds
 from planner.supply.machines import Machine
-from planner.supply.sums.pool_sums import PoolSum, Standing, amounts_of, sums_limited, sums_of
+from planner.supply.sums.pool_sums import PoolSum, SumStanding, amounts_of, sums_limited, sums_of
 from planner.supply.type_facts import facts_of
 from planner.supply.unavailable import stops
 
@@ -72,10 +72,12 @@ class Limits:
         """Return the limits that allow no more of this kind."""
         return tuple(row.key for row in self.rows(kind) if row.left < row.amount)
 
-    def standing(self, key: LimitKey) -> Standing | None:
+    def standing(self, key: LimitKey) -> SumStanding | None:
         """Return how a limit in cores, memory or money stands, what was taken since included; None of any other."""
         of = self._sums.get(key)
-        return None if of is None else Standing(of, of.most - self._left[key] + self._over.get(key, 0), self._left[key])
+        return (
+            None if of is None else SumStanding(of, of.most - self._left[key] + self._over.get(key, 0), self._left[key])
+        )
 
 
 def limits_left(machines: Iterable[Machine], pool_kinds: Mapping[str, PoolKinds]) -> Limits:
@@ -115,8 +117,8 @@ def limits_left(machines: Iterable[Machine], pool_kinds: Mapping[str, PoolKinds]
         }
         if sums_limited(kinds_of_pool.pool):
             own = [machine for machine in counted if machine.pool == name]
-            found = sums_of(kinds_of_pool.allowed, own, [kind.offering for kind in kinds_of_pool.kinds])
-            sums |= {sum_key(kinds_of_pool.pool, each.name): each for each in found}
+            of_pool = sums_of(kinds_of_pool.allowed, own, [kind.offering for kind in kinds_of_pool.kinds])
+            sums |= {sum_key(kinds_of_pool.pool, each.name): each for each in of_pool}
     return Limits(left, sums)
 
 

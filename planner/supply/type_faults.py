@@ -91,10 +91,10 @@ def _low_limits(allowed: AllowedTypes) -> Iterator[Reason]:
         smallest = min(facts, key=lambda each: (amounts_of(each)[name], each.server_type))
         least = amounts_of(smallest)[name]
         if least > most:
-            what = f"the cheapest machine, {smallest.server_type} at" if name == MONEY else "the smallest machine,"
-            amount = written(name, least) if name == MONEY else f"{smallest.server_type} with {written(name, least)}"
-            told = f"{written(name, most)} is below {what} {amount}, so nothing can be bought"
-            yield Reason(LIMIT_TOO_LOW, f"limits.{name}: {told}")
+            amount, limit = written(name, least), f"limits.{name}: {written(name, most)} is below"
+            begin, end = ("cheapest", "at") if name == MONEY else ("smallest", "with")
+            machine = f"the {begin} machine, {smallest.server_type} {end} {amount}"
+            yield Reason(LIMIT_TOO_LOW, f"{limit} {machine}, so nothing can be bought")
 
 
 def _place(position: int) -> str:

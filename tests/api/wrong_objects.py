@@ -4,6 +4,7 @@ from tests.api.objects import MACHINE, Object, node_class, pool, removal, reques
 from tests.api.refusals import REFUSALS, Refusal
 from tests.api.wrong_budgets import WRONG_BUDGETS
 from tests.api.wrong_hetzner_classes import WRONG_HETZNER_CLASSES
+from tests.api.wrong_limits import WRONG_LIMITS
 from tests.api.wrong_server_types import WRONG_SERVER_TYPES
 
 _DURATION = 'must be a number with a unit, such as "30s", "10m" or "1h30m"'
@@ -238,4 +239,4 @@ _FURTHER = {
     ),
 }
 
-WRONG_OBJECTS = REFUSALS | NOT_YET | _FURTHER | WRONG_HETZNER_CLASSES | WRONG_SERVER_TYPES
+WRONG_OBJECTS = REFUSALS | NOT_YET | _FURTHER | WRONG_HETZNER_CLASSES | WRONG_LIMITS | WRONG_SERVER_TYPES

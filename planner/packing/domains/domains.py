@@ -71,9 +71,9 @@ class PackingInput:
             self._may_be_beside(self.bins[a], self.bins[b]) for a, b in combinations(new, 2)
         )
 
-    def _may_be_beside(self, one: BinRow, other: BinRow) -> bool:
+    def _may_be_beside(self, row: BinRow, other: BinRow) -> bool:
         amounts = dict(other.taken)
-        return all(self.limits[k] >= amount + amounts[k] for k, amount in one.taken if k in amounts)
+        return all(self.limits[k] >= amount + amounts[k] for k, amount in row.taken if k in amounts)
 
 
 def host_of(kind: MachineKind | Place) -> Host:

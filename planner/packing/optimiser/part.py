@@ -46,8 +46,8 @@ class _Part:
 
     def problem(self) -> PackingProblem | None:
         whole, used = self._whole, Counter[int]()
-        for one in self._stay:
-            for k, amount in whole.bins[one.bin].taken:
+        for node in self._stay:
+            for k, amount in whole.bins[node.bin].taken:
                 used[k] += amount
         if any(self._is_left(row) for row in whole.topology.near):
             return None

@@ -45,7 +45,7 @@ class PoolSum:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class SumStanding:
     """How such a limit stands while a round plans."""
 
     of: PoolSum
@@ -77,8 +77,10 @@ def sums_of(allowed: AllowedTypes, machines: Sequence[Machine], offerings: Itera
 def sums_limited(pool: NodePool) -> dict[str, int]:
     """Return the limits of the pool by field, those that it has: millicores, bytes, billionths of the currency."""
     limits = pool.spec.limits
-    found = {name: parse_amount(name, text) for name, text in ((CPU, limits.cpu), (MEMORY, limits.memory)) if text}
-    return found if limits.price_per_hour is None else found | {MONEY: price_units(parse_price(limits.price_per_hour))}
+    amounts = {name: parse_amount(name, text) for name, text in ((CPU, limits.cpu), (MEMORY, limits.memory)) if text}
+    return (
+        amounts if limits.price_per_hour is None else amounts | {MONEY: price_units(parse_price(limits.price_per_hour))}
+    )
 
 
 def amounts_of(facts: TypeInLocation) -> dict[str, int]:
@@ -123,26 +125,28 @@ def above_limit(of: PoolSum) -> str:
     return f"machines of {used}, more than limits.{of.name}, {written(of.name, of.most)}"
 
 
-def is_full(pool: str, standing: Standing, server_type: str, amount: int) -> str:
+def is_full(pool: str, standing: SumStanding, server_type: str, amount: int) -> str:
     """Return the sentence that the limit has no room for a machine of the type, which counts with `amount`."""
     of, name = standing.of, standing.of.name
     has, take = ("cost", "costs") if name == MONEY else ("have", "has")
     begin = f"pool {pool} is at its limit of {limit_written(of)}"
     if of.unknown:
-        what = f"what machine {of.unknown} costs in {of.currency}" if name == MONEY else f"the {name} of {of.unknown}"
-        return f"{begin}: {what} is not known"
-    begin += f": its machines {has} {written(name, standing.used)}"
-    if not standing.left:
-        return begin
-    if of.least > standing.left:
+        missing = (
+            f"what machine {of.unknown} costs in {of.currency}" if name == MONEY else f"the {name} of {of.unknown}"
+        )
+        return f"{begin}: {missing} is not known"
+    clauses = [f"its machines {has} {written(name, standing.used)}"] if standing.used else []
+    if of.least > standing.left > 0:
         fewer = "fewer" if name == CPU else "less"
-        return f"{begin}, and no allowed machine {take} {written(name, standing.left)} or {fewer}"
-    return f"{begin}, and {server_type} {take} {written(name, amount)}"
+        clauses.append(f"no allowed machine {take} {written(name, standing.left)} or {fewer}")
+    elif standing.left:
+        clauses.append(f"{server_type} {take} {written(name, amount)}")
+    return f"{begin}: {', and '.join(clauses)}"
 
 
 def _facts(machine: Machine, allowed: AllowedTypes) -> TypeInLocation | None:
     """Return the facts of the machine's type, of its location if the class has it there."""
     if machine.class_ref not in (None, allowed.pool.spec.template.class_ref):
         return None
-    found = allowed.types.get(machine.server_type, ())
-    return next((one for one in found if one.location == machine.location), next(iter(found), None))
+    in_class = allowed.types.get(machine.server_type, ())
+    return next((one for one in in_class if one.location == machine.location), next(iter(in_class), None))

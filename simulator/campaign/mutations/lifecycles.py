@@ -103,8 +103,8 @@ def _sums_without_those_in_flight() -> list[Change]:
     """Sum up the cores, memory and money of machines with Nodes alone."""
     real = limits.sums_of
 
-    def sums_of(allowed: Any, found: Any, offerings: Any) -> Any:
-        return real(allowed, [machine for machine in found if machine.node is not None], offerings)
+    def sums_of(allowed: Any, counted: Any, offerings: Any) -> Any:
+        return real(allowed, [machine for machine in counted if machine.node is not None], offerings)
 
     return [(limits, "sums_of", sums_of)]
 

@@ -13,6 +13,7 @@ from api.v1alpha1.node_pool import NodePool, NodePoolStatus
 from planner.model.plan import PoolReport
 from planner.report.pool_report import ROUNDS_FAILING, SAVING_FORGONE
 from planner.supply.machines import Machine
+from planner.supply.sums.pool_sums import CPU, MEMORY, MONEY, sums_limited, written
 from worker.commands.plan.table import print_unplaced
 from worker.commands.shared.cluster_view import ClusterView
 from worker.commands.shared.machine_state import is_ours, own_pods, state
@@ -130,7 +131,9 @@ def _max(pool: NodePool | None) -> str:
     bounds = [] if pool.spec.limits.max is None else [pool.spec.limits.max]
     if all(most is not None for most in of_types):
         bounds.append(sum(most for most in of_types if most is not None))
-    return str(min(bounds, default=""))
+    words = {CPU: " cpu", MEMORY: "", MONEY: " per hour"}
+    sums = (f"{written(name, most)}{words[name]}" for name, most in sums_limited(pool).items())
+    return ", ".join([str(min(bounds, default="")), *sums])
 
 
 def _not_fine(report: PoolReport) -> Iterable[str]:

@@ -1,7 +1,7 @@
 """A pool whose max was lowered gives up as many machines as are too many, the dearest for their use first."""
 
 from planner.plan import plan
-from tests.builders import node, node_pool, node_removal_request, node_request, pod
+from tests.builders import kwok_node_class, node, node_pool, node_removal_request, node_request, pod, server_type
 from tests.planner.policies.triggers.fleet import condition, leaving
 from tests.planner.scenes import scene
 from tests.tables import rows
@@ -134,3 +134,47 @@ def test_where_pods_are_not_asked_to_leave_it_is_reported():
     of = given(node("a"), node("b"), uses={"a": "100m", "b": "100m"}, limits={"max": 1}, scaleDown={"mode": "empty"})
     assert leaving(of) == []
     assert condition(of, "OverMax").reason == "WaitsForPodsToLeave"
+
+
+PAID = {"growth.dev/price-per-hour": "0.0066", "growth.dev/currency": "EUR"}
+
+
+@rows(
+    ("limits", "goes", "why"),
+    {
+        "cores": ({"cpu": 12}, ["b"], "Pool default has machines of 14 cpu, more than limits.cpu, 12"),
+        "as much as it may have": ({"cpu": 14}, [], ""),
+        "memory": (
+            {"memory": "27Gi"},
+            ["b"],
+            "Pool default has machines of 28Gi memory, more than limits.memory, 27Gi",
+        ),
+        "money": (
+            {"pricePerHour": "0.03"},
+            ["b"],
+            "Pool default has machines of 0.0342 EUR per hour, more than limits.pricePerHour, 0.03",
+        ),
+        "one at a time where one may do": (
+            {"cpu": 8},
+            ["b"],
+            "Pool default has machines of 14 cpu, more than limits.cpu, 8",
+        ),
+        "the limit by which most are too many": ({"cpu": 1, "max": 3}, ["a", "b"], ""),
+        "max and cores": ({"max": 2, "cpu": 13}, ["a", "b"], "Pool default has more machines than limits.max, 2"),
+    },
+)
+def test_limits_in_cores_memory_and_money_are_kept_as_a_max(limits, goes, why):
+    # 8, 4 and twice 2... cores: none has pods but the last, so that b, the dearest, goes first.
+    of = given(node("a", "cx32"), node("b", "cx42"), node("c"), uses={"c": "1"}, limits={"max": 9} | limits)
+    made = plan(of.snapshot())
+    assert sorted(removal.node for removal in made.removals if removal.reason == "OverMax") == goes
+    if why:
+        assert {removal.why for removal in made.removals} == {why}
+
+
+def test_a_price_that_rises_takes_no_machine_away():
+    kinds = kwok_node_class(server_type("cx22") | {"pricePerHour": "1"})
+    there = [node(name, annotations=PAID) for name in ("a", "b")]
+    of = given(*there, kinds, uses={"a": "1", "b": "1"}, types=("cx22",), limits={"max": 9, "pricePerHour": "0.0132"})
+    assert leaving(of) == []
+    assert condition(of, "OverMax") is None
