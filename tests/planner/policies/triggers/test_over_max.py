@@ -160,11 +160,11 @@ PAID = {"growth.dev/price-per-hour": "0.0066", "growth.dev/currency": "EUR"}
             "Pool default has machines of 14 cpu, more than limits.cpu, 8",
         ),
         "the limit by which most are too many": ({"cpu": 1, "max": 3}, ["a", "b"], ""),
-        "max and cores": ({"max": 2, "cpu": 13}, ["a", "b"], "Pool default has more machines than limits.max, 2"),
+        "max and cores": ({"max": 2, "cpu": 13}, ["b"], "Pool default has more machines than limits.max, 2"),
     },
 )
 def test_limits_in_cores_memory_and_money_are_kept_as_a_max(limits, goes, why):
-    # 8, 4 and twice 2... cores: none has pods but the last, so that b, the dearest, goes first.
+    # 4, 8 and 2 cores: none has pods but the last, so that b, the dearest, goes first.
     of = given(node("a", "cx32"), node("b", "cx42"), node("c"), uses={"c": "1"}, limits={"max": 9} | limits)
     made = plan(of.snapshot())
     assert sorted(removal.node for removal in made.removals if removal.reason == "OverMax") == goes
