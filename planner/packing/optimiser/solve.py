@@ -53,6 +53,8 @@ _FEW_MACHINES: Final = 300
 """Up to so many, which to buy says most of how to pack; with more, parts of machines are few beside whole ones."""
 _FEW_PODS: Final = 300
 """Up to so many, the fallback takes some 0.1 s, and its answer is one more to begin with."""
+_FEW_OF_AMOUNTS: Final = 2000
+"""The same where machines take different amounts of a limit: measured, it is 10 % cheaper where that just binds."""
 
 
 def never() -> bool:
@@ -68,7 +70,8 @@ def solve(problem: PackingProblem, effort: Effort = ROUND, is_over: Callable[[],
         return _jointly(problem, problem.known, effort, is_over) if pods else problem.known
     if not pods or not any(group.bins for group in problem.groups):
         return Packing(unplaced={i: g.count for i, g in enumerate(problem.groups) if g.count})
-    fallback = pack(problem) if pods <= _FEW_PODS else None
+    has_amounts = any(row.amounts for row in problem.bins)
+    fallback = pack(problem) if pods <= (_FEW_OF_AMOUNTS if has_amounts else _FEW_PODS) else None
     if fallback is not None and fallback.proven and fallback.proven == problem.cost(fallback.nodes):
         return fallback
     question = question_of(problem, effort, is_over)

@@ -101,7 +101,7 @@ def test_a_few_pods_are_packed_as_well_as_any_way_packs_them(seeds):
 
 @pytest.mark.parametrize("seeds", SEEDS)
 def test_what_is_proven_without_the_exact_search_is_no_more_than_the_cheapest_way_costs(seeds, monkeypatch):
-    monkeypatch.setattr("planner.packing.optimiser.solve._FEW_PODS", 0)
+    monkeypatch.setattr("planner.packing.optimiser.solve._FEW_OF_AMOUNTS", 0)
     for seed in seeds:
         problem = small_problem(seed)
         answer = solve(problem, replace(QUICK, proof=5))
@@ -112,7 +112,7 @@ def test_what_is_proven_without_the_exact_search_is_no_more_than_the_cheapest_wa
 
 @pytest.mark.parametrize("seeds", [*blocks(range(100), 50), *blocks(range(100, 1000), 100, pytest.mark.nightly)])
 def test_random_problems_keep_limits_of_amounts(seeds, monkeypatch):
-    monkeypatch.setattr("planner.packing.optimiser.solve._FEW_PODS", 0)
+    monkeypatch.setattr("planner.packing.optimiser.solve._FEW_OF_AMOUNTS", 0)
     for seed in seeds:
         problem = weighted(random_problem(seed), seed)
         for packing in (solve(problem, QUICK), pack(problem)):
