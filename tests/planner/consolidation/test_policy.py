@@ -151,6 +151,14 @@ def test_a_minimum_may_be_kept_by_what_is_bought():
     assert (going(made), [request.server_type for request in made.requests]) == ([("a", GONE)], ["cx22"])
 
 
+@pytest.mark.parametrize("limits", [{"cpu": 9}, {"memory": "19Gi"}, {"pricePerHour": "0.0235"}], ids=str)
+def test_a_pool_without_room_under_a_limit_in_cores_memory_or_money_buys_nothing_first(limits):
+    given = consolidating(node("a", "cx42"), pods=[pod("x", node="a")], limits=limits)
+    assert plan(given.snapshot()).requests == ()
+    roomy = consolidating(node("a", "cx42"), pods=[pod("x", node="a")], limits={"cpu": 10, "pricePerHour": "0.0236"})
+    assert [request.server_type for request in plan(roomy.snapshot()).requests] == ["cx22"]
+
+
 def test_a_pool_at_its_max_buys_nothing_first():
     given = consolidating(node("a", "cx42"), pods=[pod("x", node="a")], limits={"max": 1})
     made = planned(given)

@@ -10,6 +10,7 @@ from planner.placement.decide import decide
 from planner.placement.known_state import prepare
 from tests.builders import claim, daemon_set, node, node_pool, node_removal_request, node_request, pod, volume
 from tests.planner.scenes import scene
+from tests.tables import rows
 
 HOSTNAME = "kubernetes.io/hostname"
 ZONE = "topology.kubernetes.io/zone"
@@ -123,6 +124,23 @@ def test_a_machine_in_flight_is_no_place():
 def test_the_max_counts_the_old_machine_beside_the_new_one():
     given = scene(node("a"), pods=[pod("x", node="a")], limits={"max": 1})
     assert misfit(displaced(given, "a")) == ("a", "default/x", "LimitReached")
+
+
+@rows(
+    ("limits", "fits"),
+    {
+        "cores for one": ({"cpu": 3}, False),
+        "cores for both": ({"cpu": 4}, True),
+        "memory for one": ({"memory": "7Gi"}, False),
+        "memory for both": ({"memory": "8Gi"}, True),
+        "money for one": ({"pricePerHour": "0.0131"}, False),
+        "money for both": ({"pricePerHour": "0.0132"}, True),
+    },
+)
+def test_limits_in_cores_memory_and_money_count_both_as_well(limits, fits):
+    given = scene(node("a"), pods=[pod("x", node="a")], limits=limits)
+    made = displaced(given, "a")
+    assert (bought(made) == ["cx22"]) if fits else misfit(made) == ("a", "default/x", "LimitReached")
 
 
 def test_minimums_are_kept():
@@ -254,6 +272,12 @@ def test_purchases_of_the_round_count_towards_the_max():
     pods = [pod("x", cpu="1500m", node="a"), pod("w", cpu="1500m")]
     assert misfit(displaced(scene(node("a"), pods=pods, limits={"max": 2}), "a", decided=True))[2] == "LimitReached"
     assert bought(displaced(scene(node("a"), pods=pods, limits={"max": 3}), "a", decided=True)) == ["cx22"]
+
+
+def test_purchases_of_the_round_count_towards_cores():
+    pods = [pod("x", cpu="1500m", node="a"), pod("w", cpu="1500m")]
+    assert misfit(displaced(scene(node("a"), pods=pods, limits={"cpu": 5}), "a", decided=True))[2] == "LimitReached"
+    assert bought(displaced(scene(node("a"), pods=pods, limits={"cpu": 6}), "a", decided=True)) == ["cx22"]
 
 
 def test_pods_cross_to_pools_that_they_allow():
