@@ -68,7 +68,7 @@ def plan_known(
     """Return the plan of a round whose snapshot is laid out by now."""
     decided = decide(known, packer, stages)
     with stages("decide"):
-        renewing = Renewing(known, decided.assignment, decided.requests, packer, triggers)
+        renewing = Renewing(known, decided, packer, triggers)
         return _plan_of(known, decided, (*policies, renewing, *_consolidating(known, decided, packer)))
 
 
@@ -84,7 +84,9 @@ def _plan_of(known: KnownState, decided: Decided, policies: Sequence[Policy]) ->
     buying = {request.pool for request in decided.requests}
     prices = price_list(snapshot)
     allowed = {name: kinds_of_pool.allowed for name, kinds_of_pool in known.pool_kinds.items()}
-    leaving = departures(snapshot, machines, wanted, policies, prices, allowed=allowed, buying=buying)
+    leaving = departures(
+        snapshot, machines, wanted, policies, prices, allowed=allowed, buying=buying, held=decided.headroom.machines
+    )
     requests = (*decided.requests, *leaving.requests)
     savings = forgone(known, decided, leaving, prices)
     reports = pool_reports(
@@ -103,6 +105,7 @@ def _plan_of(known: KnownState, decided: Decided, policies: Sequence[Policy]) ->
         budgets=leaving.budgets,
         invalid_budgets=leaving.invalid_budgets,
         failed_moves=_failed_moves(known),
+        short_headroom=decided.headroom.short,
     )
     open_pools = {p.metadata.name: p for p in snapshot.pools if p.metadata.deletion_timestamp is None}
     before = {name: m.request.spec.reserved_for for name, m in machines.items() if m.request is not None}
@@ -150,7 +153,7 @@ def _plan_of(known: KnownState, decided: Decided, policies: Sequence[Policy]) ->
 
 def _cancels(known: KnownState, decided: Decided) -> tuple[RemovalCancel, ...]:
     """Return the removals to take back: pods want their machines, their steps are not whole, or room is gone."""
-    cancels = (*decided.assignment.cancels, *known.cut_off)
+    cancels = (*decided.assignment.cancels, *decided.headroom.cancels, *known.cut_off)
     if not known.seating.moving:
         return cancels
     return (*cancels, *lost_room(known.supply, known.machines, {cancel.removal for cancel in cancels}))

@@ -14,6 +14,7 @@ from api.quantity import Price
 from api.rules import Text, distinct, rule, rules
 from api.unsupported import OF_SPEC, OF_TEMPLATE
 from api.v1alpha1.consolidation import ConsolidationStatus
+from api.v1alpha1.pool_parts.headroom import MOST_ENTRIES, Headroom
 from api.v1alpha1.pool_parts.pool_limits import PoolLimits
 from api.v1alpha1.pool_parts.scale_up import ScaleUp
 from api.v1alpha1.pool_server_type import Locations, PoolServerType
@@ -122,6 +123,8 @@ class NodePoolSpec(Model):
     """How machines go."""
     rotation: Rotation | None = None
     """When machines go because of their age. Without it, never."""
+    headroom: Annotated[tuple[Headroom, ...] | None, Field(max_length=MOST_ENTRIES)] = None
+    """Room for further pods that is bought and kept free, and that waiting pods have first. Without it, none."""
 
     @property
     def minimum(self) -> int:
@@ -167,7 +170,7 @@ class NodePoolStatus(Payload):
     currency: str | None = None
     """Currency of that price."""
     conditions: Conditions = ()
-    """Conditions of the pool: Ready, AtMax, Blocked; DeadNodes, DaemonSetsTooLarge and Paused once there was cause."""
+    """Conditions of the pool: Ready, AtMax, Blocked; DeadNodes, HeadroomShort, Paused and others as there is cause."""
     refused_placements: Annotated[tuple[RefusedPlacement, ...], Field(max_length=MOST_PLACEMENTS)] = ()
     """Pods that the scheduler did not bind where a plan had room for them, each while that is remembered."""
     consolidation: ConsolidationStatus | None = None

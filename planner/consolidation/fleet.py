@@ -1,7 +1,7 @@
 """The fleet that consolidation looks at: machines whose pods may be moved now, their prices, and what moving costs."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -31,7 +31,7 @@ class Member:
     price: Decimal
     """Per hour, what it really costs."""
     pods: tuple[Pod, ...]
-    """Those that would have to move: at least one."""
+    """Those that would have to move: none on a machine that only headroom keeps."""
     cost_of_moves: Decimal
     """As saving per hour that their moves must bring."""
 
@@ -87,8 +87,8 @@ def fleet_of(view: PolicyView) -> Fleet:
         if quiet.mark is not None:
             marks[node.name] = quiet.mark
         price = machine_price(candidate.machine, candidate.class_ref, view.prices)
-        # One that a pod is on its way to is no quiet one.
-        if not pods or price is None or not all(pod.node_name for pod in pods):
+        # One that a pod is on its way to is no quiet one. One that only headroom keeps may make way for a cheaper one.
+        if not (pods or candidate.machine.name in view.held) or price is None or not all(pod.node_name for pod in pods):
             continue
         may_go, pool = False, candidate.machine.pool
         if view.now < quiet.since + settings.after:
@@ -106,7 +106,7 @@ def fleet_of(view: PolicyView) -> Fleet:
     return Fleet(
         members=members,
         currency=currency,
-        idle=idle_machines(view.candidates, view.refusals, view.machines),
+        idle=idle_machines(view.candidates, {*view.refusals, *view.held}, view.machines),
         marks=marks,
         allowances={pool: most for pool, most in allowances.items() if most is not None},
         blocked=tuple(stuck),
@@ -157,7 +157,11 @@ def fleet_if(view: PolicyView, settings: Consolidation) -> Fleet:
         if price is not None and not pool.consolidates:
             priced.append(_Priced(machine, settings, price, pods, _AT_REST, may_go=True))
     currency, members = _members(priced)
-    return Fleet(members=members, currency=currency, idle=idle_machines(view.candidates, view.refusals, view.machines))
+    return Fleet(
+        members=members,
+        currency=currency,
+        idle=idle_machines(view.candidates, {*view.refusals, *view.held}, view.machines),
+    )
 
 
 def settings_of(candidate: Candidate) -> Consolidation | None:
@@ -174,9 +178,12 @@ def _may_go(machine: Machine) -> bool:
 
 
 def idle_machines(
-    candidates: Iterable[Candidate], refusals: Mapping[str, str], machines: Iterable[Machine]
+    candidates: Iterable[Candidate], kept: Collection[str], machines: Iterable[Machine]
 ) -> frozenset[str]:
-    """Return the machines without pods that will go by themselves, those that a minimum may keep left out."""
+    """Return the machines without pods that will go by themselves, those that a minimum may keep left out.
+
+    What checks refuse, or headroom needs, is `kept`.
+    """
     staying: dict[str, int] = {}
     for machine in machines:
         staying[machine.pool] = staying.get(machine.pool, 0) + machine.stays
@@ -185,7 +192,7 @@ def idle_machines(
         machine, limits = candidate.machine, candidate.pool.spec.limits
         own_minimum = max([limits.min, sum(each.min for each in candidate.pool.spec.server_types)])
         is_idle = candidate.action is MachineAction.REMOVE and not movable(machine)
-        if is_idle and machine.name not in refusals and staying[machine.pool] > own_minimum:
+        if is_idle and machine.name not in kept and staying[machine.pool] > own_minimum:
             staying[machine.pool] -= 1
             idle.add(machine.name)
     return frozenset(idle)

@@ -45,7 +45,7 @@ class Forgone:
 
 def forgone(known: KnownState, decided: Decided, leaving: Departures, prices: PriceList) -> Forgone:
     """Return what the pools forgo that do not consolidate; in a round that does not look, what the last look told."""
-    made = potential(known) if _has_time(known, decided, leaving) else None
+    made = potential(known, decided) if _has_time(known, decided, leaving) else None
     pools = known.snapshot.pools
     reasons = (
         (pool.metadata.name, _last_told(pool) if made is None else _worth_saying(pool, known, made, prices))

@@ -21,6 +21,7 @@ from planner.objects.kinds import Pod
 from planner.packing.assign import Assignment
 from planner.placement.known_state import KnownState
 from planner.supply.machines import Machine
+from planner.supply.pod_group import PodGroup
 from planner.supply.seats import Seating
 
 _HASH_CHARACTERS: Final = 16
@@ -79,7 +80,7 @@ def _is_new(pod: Pod, now: datetime) -> bool:
     return is_waiting and pod.created_at is not None and now < pod.created_at + _SCHEDULED_WITHIN
 
 
-def state_hash(known: KnownState, fleet: Fleet, closed: Collection[str]) -> str:
+def state_hash(known: KnownState, fleet: Fleet, closed: Collection[str], headroom: Iterable[PodGroup] = ()) -> str:
     """Return the hash of everything that a look depends on."""
     members = [
         f"{member.machine.name} {pods_hash(member.pods)} {member.price} {member.cost_of_moves} "
@@ -93,6 +94,7 @@ def state_hash(known: KnownState, fleet: Fleet, closed: Collection[str]) -> str:
         *sorted(closed),
         *_rooms(known.machines.values()),
         *_prices(known),
+        *(f"{group.key} {group.count} {sorted(group.example.requests.items())}" for group in headroom),
     )
     return sha256("\n".join(parts).encode()).hexdigest()[:_HASH_CHARACTERS]
 

@@ -50,7 +50,7 @@ class Consolidating:
         ):
             return advice
         closed = fleet.idle | gone_already(view) | frozenset(view.worn)
-        state = state_hash(self.known, fleet, closed)
+        state = state_hash(self.known, fleet, closed, self.decided.headroom.on_nodes)
         if has_looked(self.known.snapshot, state):
             return replace(advice, consolidation=_statuses(view, ConsolidationStatus(rested_at=state)))
         choice = self._choice(fleet, closed)
@@ -70,7 +70,7 @@ class Consolidating:
 
     def _choice(self, fleet: Fleet, closed: frozenset[str]) -> ChosenSteps:
         names = [member.machine.name for member in fleet.members]
-        displacer = Displacer(self.known, names, closed=closed)
+        displacer = Displacer(self.known, names, self.decided, closed)
         search = Search(displacer, fleet, of_currency(self.known.pool_kinds, fleet.currency), pack)
         best = search.best()
         return search.again(best, self.packer) if best.steps else best

@@ -12,6 +12,7 @@ from planner.displacement.displace import Displacer
 from planner.model.saving import PoolPotential, Potential
 from planner.objects.local_volume import local_volumes
 from planner.packing.fallback.pack import pack
+from planner.placement.decide import Decided
 from planner.placement.known_state import KnownState
 from planner.policies.checks import first_refusal, safety_checks
 from planner.policies.departures import candidates
@@ -27,16 +28,17 @@ _LOOKS: Final = 16
 """Enough for what is said, which nobody acts on: it is asked for again and again."""
 
 
-def potential(known: KnownState) -> Potential:
+def potential(known: KnownState, decided: Decided | None = None) -> Potential:
     """Return what the pools that do not consolidate could save if they did, by one look at all of their machines.
 
-    Machines that something keeps from being emptied stay, whatever the mode of their pool.
+    Machines that something keeps from being emptied stay, whatever the mode of their pool; and headroom that the round
+    has `decided` on is kept.
     """
-    view = _view(known)
+    view = _view(known, frozenset() if decided is None else decided.headroom.machines)
     fleet = fleet_if(view, _UNBOUNDED)
     if not fleet.members:
         return Potential()
-    displacer = Displacer(known, [member.machine.name for member in fleet.members], closed=fleet.idle)
+    displacer = Displacer(known, [member.machine.name for member in fleet.members], decided, fleet.idle)
     steps = (
         Search(displacer, fleet, of_currency(known.pool_kinds, fleet.currency), pack, share=_ALL, looks=_LOOKS)
         .best()
@@ -59,7 +61,7 @@ def _by_pool(steps: Iterable[ConsolidationStep]) -> dict[str, PoolPotential]:
     return pools
 
 
-def _view(known: KnownState) -> PolicyView:
+def _view(known: KnownState, held: frozenset[str]) -> PolicyView:
     snapshot, machines = known.snapshot, tuple(known.machines.values())
     wanted = {name for name, seats in known.seating.seats.items() if seats}
     local = local_volumes(snapshot.volumes, snapshot.nodes)
@@ -76,4 +78,5 @@ def _view(known: KnownState) -> PolicyView:
             )
             refusals |= {} if keeper is None else {machine.name: keeper.why}
     left = tuple(candidates(snapshot.pools, machines))
-    return PolicyView(snapshot.now, left, refusals, price_list(snapshot), pools=snapshot.pools, machines=machines)
+    prices = price_list(snapshot)
+    return PolicyView(snapshot.now, left, refusals, prices, pools=snapshot.pools, machines=machines, held=held)

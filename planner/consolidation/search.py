@@ -182,7 +182,7 @@ class Search:
         return self._seen[names]
 
     def _asked(self, names: Iterable[str], packer: Packer) -> ChosenSteps:
-        made = self._displacer.displace(tuple(names), packer, pool_kinds=self._pool_kinds)
+        made = self._displacer.displace(tuple(names), packer, self._pool_kinds, keeps_headroom=True)
         if isinstance(made, Misfit):
             self._blocked.add(made.machine)
             return ChosenSteps()

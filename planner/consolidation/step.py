@@ -1,7 +1,8 @@
 """Steps: what a displacement comes to, cut into the smallest parts that each save by themselves and keep every rule.
 
 Machines whose pods only go to room that is there go one by one. Those that share a new machine go together, as it pays
-only if all of them go. Where rules between pods of different machines are looked at, nothing is cut.
+only if all of them go. Where rules between pods of different machines are looked at, or headroom is bought for, nothing
+is cut.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -57,7 +58,8 @@ def net(steps: Iterable[ConsolidationStep]) -> Decimal:
 def _parts(displacement: Displacement) -> Iterator[tuple[frozenset[str], tuple[NewMachine, ...]]]:
     settled = displacement.settled
     new = settled.assignment.bought
-    if settled.assembly.is_related or len(new) < displacement.bought:
+    holds_headroom = any(placed.pod.is_headroom for machine in new for placed in machine.pods)
+    if settled.assembly.is_related or holds_headroom or len(new) < displacement.bought:
         yield displacement.machines, tuple(new)
         return
     homes = {pod.uid: pod.lands_on for pod in displacement.pods}

@@ -18,10 +18,12 @@ from planner.objects.kinds import NOT_YET_SCHEDULED, Pod, Taint
 from planner.packing.assign import Assignment
 from planner.packing.domains.pod_counts import PodCounts, count_pods
 from planner.packing.problem import Packer
+from planner.placement.decide import Decided
 from planner.placement.known_state import KnownState
 from planner.placement.settle import Supply, settle
 from planner.policies.admission import Refused, admit
 from planner.policies.class_budget import MOST_OF_ROUND, within_budget
+from planner.policies.expendable import Expendables
 from planner.report.unplaced import why_unplaced
 from planner.scheduling.attachments import asked
 from planner.supply.limits import Limits, limits_left
@@ -43,8 +45,8 @@ class Displacer:
     Args:
         known: the state of the round.
         machines: those that it may be asked about; pods of no other one move.
-        assignment: where the round puts the pods that wait: their room is taken.
-        requests: what the round buys: it counts towards limits.
+        decided: where the round puts the pods that wait: their room is taken, and what it buys counts towards limits.
+            Without it, no pod is waiting, and nothing is bought.
         closed: further machines that are no place, such as those that go already.
     """
 
@@ -52,14 +54,18 @@ class Displacer:
         self,
         known: KnownState,
         machines: Iterable[str],
-        assignment: Assignment | None = None,
-        requests: Sequence[PlannedRequest] = (),
+        decided: Decided | None = None,
         closed: Collection[str] = (),
     ) -> None:
         self._known = known
-        self._requests = requests
-        self._places = tuple(p for p in _places_left(known, assignment) if p.machine.name not in closed)
-        self._residents = {name: movable(known.machines[name]) for name in machines}
+        self._requests = () if decided is None else decided.requests
+        self._headroom = () if decided is None else decided.headroom.on_nodes
+        places = _places_left(known, None if decided is None else decided.assignment)
+        self._places = tuple(place for place in places if place.machine.name not in closed)
+        expendables = Expendables(known.snapshot.pools)
+        self._residents = {
+            name: tuple(pod for pod in movable(known.machines[name]) if pod not in expendables) for name in machines
+        }
         pods = [waiting(pod) for name in self._residents for pod in self._residents[name]]
         lost_places = LostPlacesByClass(known.refused_placements.by_pool, known.snapshot.now)
         groups = pod_groups(pods, known.keys, known.snapshot.pods, lost_places)
@@ -80,7 +86,7 @@ class Displacer:
         return self._groups
 
     def residents(self, machine: str) -> tuple[Pod, ...]:
-        """Return the pods of a machine that have to go elsewhere if it goes."""
+        """Return the pods of a machine that have to go elsewhere if it goes: expendable ones may wait."""
         return self._residents[machine]
 
     def group_of(self, pod: Pod) -> int | None:
@@ -93,7 +99,7 @@ class Displacer:
         unreadable = next((pod for pod in known.residents if pod.is_unreadable and not pod.is_of_node), None)
         if unreadable is not None:
             return Misfit(machine, unreadable.key, (Reason(_UNREADABLE, "nobody can tell what it needs"),))
-        if any(request.pool == known.pool and not request.seats for request in self._requests):
+        if any(request.pool == known.pool and not (request.seats or request.headroom) for request in self._requests):
             return Misfit(machine, "", (Reason(_BELOW_MINIMUM, f"pool {known.pool} lacks machines of its minimum"),))
         refused = next((pod for pod in self._residents[machine] if pod.uid in self._refused), None)
         return None if refused is None else Misfit(machine, refused.key, self._refused[refused.uid].reasons)
@@ -103,13 +109,18 @@ class Displacer:
         machines: Collection[str],
         packer: Packer,
         pool_kinds: Mapping[str, PoolKinds] | None = None,
+        *,
+        keeps_headroom: bool = False,
     ) -> Displacement | Misfit:
         """Return where the pods of these machines would go if all of them went, or one that has no other place.
+
+        Headroom on the Nodes that are there gets other room, too, if it can be had.
 
         Args:
             machines: names of some of those that this was made for.
             packer: decides, as it does for waiting pods.
             pool_kinds: what may be bought, where that is not all that the round may buy.
+            keeps_headroom: whether headroom without other room is in the way.
         """
         going = frozenset(machines)
         for name in sorted(going):
@@ -121,10 +132,14 @@ class Displacer:
         groups, over = within_budget(self._groups_of(pods), supply.pod_counts, most_of_round=MOST_OF_ROUND)
         if over:
             return _misfit(over[0], by_uid)
+        groups = [*groups, *self._headroom]
         settled = settle(groups, supply, packer, unwatched)
         for i, left in settled.assignment.left.items():
             reasons = why_unplaced(groups[i], supply.pool_kinds, supply.limits)
-            return _misfit(Refused(groups[i], reasons, left), by_uid)
+            if not left[0].is_headroom:
+                return _misfit(Refused(groups[i], reasons, left), by_uid)
+            if keeps_headroom:
+                return Misfit("", "", reasons)
         moves = tuple(Move(each.pod, each.node) for each in settled.assignment.placed if each.node is not None)
         return Displacement(going, tuple(pods), moves, settled, supply)
 

@@ -17,8 +17,8 @@ from api.v1alpha1.node_removal_request import REPLACED_BY_AT_MOST
 from planner.displacement.displace import Displacer
 from planner.displacement.displaced import Displacement, Misfit
 from planner.model.plan import BlockedMachine, PlannedRequest
-from planner.packing.assign import Assignment
 from planner.packing.problem import Packer
+from planner.placement.decide import Decided
 from planner.placement.known_state import KnownState
 from planner.policies.checks import Budget, kept_by_minimum
 from planner.policies.departures import due_machines, gone_already, merged
@@ -46,10 +46,8 @@ class Renewing:
     """Proposes what triggers propose, with the places of pods and what is bought first."""
 
     known: KnownState
-    assignment: Assignment
-    """Where the round puts the pods that wait."""
-    requests: Sequence[PlannedRequest]
-    """What the round buys."""
+    decided: Decided
+    """Where the round puts the pods that wait, and what it buys."""
     packer: Packer
     triggers: Sequence[Policy]
 
@@ -80,12 +78,12 @@ class Renewing:
         blocked: dict[str, BlockedMachine] = {}
         while len(blocked) < MOST_ASKED and (asked := _next(entries, blocked, view)):
             names = [candidate.machine.name for candidate, _ in asked]
-            displacer = Displacer(self.known, names, self.assignment, self.requests, closed - set(names))
+            displacer = Displacer(self.known, names, self.decided, closed - set(names))
             answer = displacer.displace(names, self.packer)
             if isinstance(answer, Misfit):
                 refused = [_without_place(asked, answer)]
             else:
-                requests = answer.requests(first=len(self.requests))
+                requests = answer.requests(first=len(self.decided.requests))
                 refused = _refused(asked, answer, requests, view, ordered.leaving)
                 if not refused:
                     return replace(_begun(asked, answer, requests), blocked=tuple(blocked.values()))
@@ -108,7 +106,7 @@ def _sorted(proposals: Sequence[Proposal], view: PolicyView) -> _Sorted:
             made.plain.append(proposal)
         elif proposal.machine in named:
             continue
-        elif proposal.evicts or proposal.quota is not None or (proposal.renews and budget.refuses(candidate)):
+        elif proposal.evicts or proposal.quota is not None or (proposal.renews and _is_kept(candidate, view, budget)):
             named.add(proposal.machine)
             made.entries.append((candidate, proposal))
         else:
@@ -117,6 +115,11 @@ def _sorted(proposals: Sequence[Proposal], view: PolicyView) -> _Sorted:
             made.plain.append(proposal)
             made.leaving.add(proposal.machine)
     return made
+
+
+def _is_kept(candidate: Candidate, view: PolicyView, budget: Budget) -> bool:
+    """Return whether a minimum or headroom needs the machine: another one is bought first, where it can be had."""
+    return candidate.machine.name in view.held or budget.refuses(candidate) is not None
 
 
 def _is_blocked(proposal: Proposal, candidate: Candidate, view: PolicyView) -> bool:

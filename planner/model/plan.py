@@ -167,12 +167,14 @@ class PlannedRequest:
     class_ref: ClassRef
     price_per_hour: Decimal
     seats: tuple[Seat, ...]
-    """The pods it is for: empty for a pool minimum."""
+    """The pods it is for: empty for a pool minimum, and for headroom."""
     reserve: bool
     """Whether the pool keeps new machines for their pods; if not, reservedFor stays empty."""
     why: str
     """One sentence."""
     because: Because = Because()
+    headroom: int = 0
+    """Pods of headroom that it has room for: they have no seats."""
 
 
 @dataclass(frozen=True, slots=True)

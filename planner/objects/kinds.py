@@ -215,6 +215,11 @@ class Pod:
         return f"{self.namespace}/{self.name}"
 
     @property
+    def is_headroom(self) -> bool:
+        """Whether it does not exist and stands for room that a pool keeps free: real pods have a namespace."""
+        return not self.namespace
+
+    @property
     def lands_on(self) -> str:
         """Name of the node that it is on or on its way to; empty if there is none."""
         return self.node_name or self.nominated_node

@@ -46,6 +46,8 @@ class Assignment:
     """Pods that join a coming machine, by request."""
     used: set[str] = field(default_factory=set)
     """Machines that are there or coming and get pods."""
+    held: set[str] = field(default_factory=set)
+    """Machines that are there or coming and that only headroom has room on."""
     cancels: list[RemovalCancel] = field(default_factory=list)
     bought: list[NewMachine] = field(default_factory=list)
     left: dict[int, tuple[Pod, ...]] = field(default_factory=dict)
@@ -86,8 +88,13 @@ def _placed_pods(assembly: Assembly, node: PackedNode, queues: Sequence[list[Pod
     return tuple(pods)
 
 
-def _use(assignment: Assignment, place: Place, pods: Sequence[PlacedPod]) -> None:
+def _use(assignment: Assignment, place: Place, all_pods: Sequence[PlacedPod]) -> None:
     machine = place.machine
+    pods = [placed_pod for placed_pod in all_pods if not placed_pod.pod.is_headroom]
+    if not pods:
+        assignment.held.add(machine.name)
+        assignment.cancels.extend(headroom_cancel(place))
+        return
     assignment.used.add(machine.name)
     coming = place.rank is Rank.IN_FLIGHT
     assignment.placed.extend(placed_on(machine, placed_pod.pod, coming=coming) for placed_pod in pods)
@@ -96,6 +103,14 @@ def _use(assignment: Assignment, place: Place, pods: Sequence[PlacedPod]) -> Non
     if place.rank is Rank.COOL_OFF and machine.removal is not None:
         names = tuple(placed_pod.pod.key for placed_pod in pods[:_CANCEL_NAMES])
         assignment.cancels.append(RemovalCancel(removal=machine.removal.metadata.name, pods=names))
+
+
+def headroom_cancel(place: Place) -> Iterator[RemovalCancel]:
+    """Yield the end of the removal of a machine that headroom needs, if it is in its cool-off."""
+    removal = place.machine.removal
+    if place.rank is Rank.COOL_OFF and removal is not None:
+        why = f"The headroom of pool {place.machine.pool} needs its room"
+        yield RemovalCancel(removal=removal.metadata.name, why=why)
 
 
 def placed_on(machine: Machine, pod: Pod, *, coming: bool) -> Placed:
@@ -129,13 +144,19 @@ def requests_of(
             location=kind.offering.location,
             class_ref=kind.class_ref,
             price_per_hour=kind.offering.price_per_hour,
-            seats=tuple(seat_of(placed_pod.pod, placed_pod.key) for placed_pod in pods[:SEATS_AT_MOST]),
+            seats=_seats(pods),
             reserve=kind.pool.spec.scale_up.reserve,
             why=sentence,
             because=because,
+            headroom=sum(placed_pod.pod.is_headroom for placed_pod in pods),
         )
         for ordinal, (kind, pods, sentence, because) in enumerate(planned)
     )
+
+
+def _seats(pods: Iterable[PlacedPod]) -> tuple[Seat, ...]:
+    real = [placed_pod for placed_pod in pods if not placed_pod.pod.is_headroom]
+    return tuple(seat_of(placed_pod.pod, placed_pod.key) for placed_pod in real[:SEATS_AT_MOST])
 
 
 def reservations(

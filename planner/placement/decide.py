@@ -14,6 +14,7 @@ from planner.packing.domains.domain_counts import WAITS
 from planner.packing.domains.hostname_rules import machine_rules
 from planner.packing.domains.pod_counts import PodCounts, affinity_fingerprint
 from planner.packing.problem import Packer
+from planner.placement.headroom import DecidedHeadroom, KeptHeadroom, buyable_headroom, keep_headroom, shortages
 from planner.placement.known_state import KnownState
 from planner.placement.settle import Settlement, Supply, settle
 from planner.policies.admission import BackedOff, Miss, Refused, admit, remember, waiting
@@ -43,6 +44,7 @@ class Decided:
     after: BackedOff
     ceiling: frozenset[str]
     """Uids of pods whose longest wait begins."""
+    headroom: DecidedHeadroom = DecidedHeadroom()
 
 
 def decide(known: KnownState, packer: Packer, stages: Stages) -> Decided:
@@ -59,6 +61,7 @@ def decide(known: KnownState, packer: Packer, stages: Stages) -> Decided:
         admitted, over = within_budget(admitted, known.pod_counts, most_of_round=MOST_OF_ROUND)
         refused += over
     supply = Supply(known.supply, pool_kinds, limits, known.pod_counts, known.machines)
+    before = limits.saved()
     settled = settle(admitted, supply, packer, stages)
     if settled.assignment.left and any(place.only_owners is not None for place in known.supply):
         # For pods that nothing can be bought for, machines that are being emptied for others come back, too.
@@ -66,6 +69,17 @@ def decide(known: KnownState, packer: Packer, stages: Stages) -> Decided:
         other = settle(admitted, open_supply, packer, stages)
         if _number_left(other) < _number_left(settled):
             supply, settled = open_supply, other
+    kept = keep_headroom(known, settled.assignment, supply.places)
+    bought_for = buyable_headroom(kept.left, pool_kinds, before)
+    if bought_for:
+        # In one problem with the pods that wait: a larger machine for both may cost less than two.
+        after = limits.saved()
+        limits.restore(before)
+        together = settle([*admitted, *bought_for], replace(supply, places=kept.places), packer, stages)
+        if _number_left(together) > _number_left(settled):
+            limits.restore(after)
+        else:
+            supply, settled, bought_for = replace(supply, places=kept.places), together, []
     with stages("decide"):
         assembly, packing, assignment = settled.assembly, settled.packing, settled.assignment
         known.refused_placements.learn_of_room(_rooms(assembly, assignment, known.supply), known.supply)
@@ -76,6 +90,7 @@ def decide(known: KnownState, packer: Packer, stages: Stages) -> Decided:
             refused += [
                 Refused(admitted[i], _why(i, assembly, pool_kinds, limits, raised=raised, neighbours=neighbours), pods)
                 for i, pods in assignment.left.items()
+                if i < len(admitted)
             ]
         missed = {
             key: Miss(key, _policy(r, pool_kinds), finds[key]) for r in refused if r.is_miss and (key := r.group.key)
@@ -90,11 +105,26 @@ def decide(known: KnownState, packer: Packer, stages: Stages) -> Decided:
             pools_of={pod.uid: r.group.pools[0] for r in refused if r.group.pools for pod in r.pods},
             after=after,
             ceiling=frozenset(pod.uid for r in refused if r.group.key in after.at_ceiling for pod in r.pods),
+            headroom=DecidedHeadroom(
+                machines=kept.machines | assignment.held,
+                cancels=kept.cancels,
+                on_nodes=kept.on_nodes,
+                short=shortages(_without_room(kept, settled), pool_kinds, limits, delayed=bought_for),
+            ),
         )
 
 
 def _number_left(settled: Settlement) -> int:
-    return sum(len(pods) for pods in settled.assignment.left.values())
+    """Return the number of pods without a place; headroom can wait."""
+    return sum(len(pods) for pods in settled.assignment.left.values() if not pods[0].is_headroom)
+
+
+def _without_room(kept: KeptHeadroom, settled: Settlement) -> Iterator[PodGroup]:
+    """Yield the headroom that has no room and that nothing is bought for."""
+    bought = {placed.pod.uid for machine in settled.assignment.bought for placed in machine.pods}
+    for group in kept.left:
+        if pods := tuple(pod for pod in group.pods if pod.uid not in bought):
+            yield replace(group, pods=pods)
 
 
 def _rooms(assembly: Assembly, assignment: Assignment, supply: Sequence[Place]) -> Iterator[RoomSeen]:

@@ -18,6 +18,7 @@ from api.v1alpha1.pool_parts.scale_up import PodBackoff
 from planner.lifecycle.clocks.future_times import CLOCKS_DIFFER_AT_MOST
 from planner.model.plan import TOO_MUCH, PlannerMemory, PodBackoffState, Reason
 from planner.objects.kinds import Pod
+from planner.policies.expendable import EXPENDABLE, Expendables
 from planner.report.unplaced import suiting_pools, why_unplaced
 from planner.supply.limits import Limits
 from planner.supply.machine_kind import PoolKinds
@@ -54,6 +55,7 @@ class Refused:
             "BackOff",
             "VolumeUnbound",
             "WaitsForPods",
+            EXPENDABLE,
             TOO_MUCH,
         }
 
@@ -68,9 +70,11 @@ def admit(
     """Return the groups to plan for, and the others with their reasons."""
     admitted: list[PodGroup] = []
     refused: list[Refused] = []
+    expendables = Expendables(pools)
     for pod_group in groups:
         choice = choose_pools(pod_group.example, pools)
-        group = replace(pod_group, pools=choice.pools)
+        buying = expendables.buying(pod_group.example, choice.pools)
+        group = replace(pod_group, pools=buying or choice.pools)
         state = waiting.get(group.key)
         if group.example.over_budget:
             refused.append(Refused(group, (Reason(TOO_MUCH, group.example.over_budget),), group.pods))
@@ -81,6 +85,8 @@ def admit(
         elif group.example.blocked_by:
             reason = Reason("VolumeUnbound", group.example.blocked_by)
             refused.append(Refused(group, (reason,), group.pods))
+        elif choice.pools and not buying:
+            refused.append(Refused(group, (expendables.reason(group.example, choice.pools),), group.pods))
         elif state is not None:
             first = why_unplaced(group, pool_kinds, limits) if choice.obstacle is None else (choice.obstacle,)
             refused.append(Refused(group, (_back_off(state), *first), group.pods))

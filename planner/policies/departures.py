@@ -75,6 +75,7 @@ def departures(
     *,
     allowed: Mapping[str, AllowedTypes] | None = None,
     buying: Collection[str] = (),
+    held: Collection[str] = (),
 ) -> Departures:
     """Return the removals, cancelled requests, purchases and marks of this round, and the time of the next proposal.
 
@@ -86,6 +87,7 @@ def departures(
         prices: of the classes today.
         allowed: what pools may buy, by their name.
         buying: names of the pools for which this round buys.
+        held: machines that stay for headroom alone.
     """
     now = snapshot.now
     left = {candidate.machine.name: candidate for candidate in candidates(snapshot.pools, machines.values())}
@@ -119,6 +121,7 @@ def departures(
                 class_templates=class_templates,
                 allowed=allowed or {},
                 worn=_in_turn(worn, left, gate, safety),
+                held=held,
             )
         )
         all_advice.append(advice)

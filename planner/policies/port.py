@@ -118,6 +118,9 @@ class PolicyView:
     worn: Collection[str] = ()
     """Machines that earlier policies renew one after the other and that wait for their turn: pods that move there move
     once more."""
+    held: Collection[str] = ()
+    """Machines that stay for headroom alone: they do not go for want of pods, and for any other reason only once other
+    ones have room for it, where these can be had."""
 
 
 @dataclass(frozen=True, slots=True)

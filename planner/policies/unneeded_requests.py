@@ -13,7 +13,11 @@ class UnneededRequests:
 
     def propose(self, view: PolicyView) -> Advice:
         """Return the requests, the dearest first."""
-        untouched = [candidate.machine for candidate in view.candidates if candidate.action is MachineAction.CANCEL]
+        untouched = [
+            candidate.machine
+            for candidate in view.candidates
+            if candidate.action is MachineAction.CANCEL and candidate.machine.name not in view.held
+        ]
         return Advice(
             tuple(
                 Proposal(

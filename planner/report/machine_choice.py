@@ -135,23 +135,30 @@ class MachineChoices:
 
 def sentence(bought: NewMachine, because: Because, *, is_minimum: bool) -> str:
     """Return one short sentence: the pods that a machine is bought for, its used shares, and its alternatives."""
-    chosen, number = bought.kind, len(bought.pods)
+    chosen = bought.kind
     names = [*_TOLD, *([because.binding] if because.binding not in (None, *_TOLD) else [])]
     shares = ", ".join(f"{name} {percent(because.shares[name])} %" for name in names if name in because.shares)
     pool = chosen.pool.metadata.name
-    parts = [f"For {number} {'pod' if number == 1 else 'pods'} of pool {pool}: {shares}"]
+    headroom = sum(placed_pod.pod.is_headroom for placed_pod in bought.pods)
+    number = len(bought.pods) - headroom
+    held = [_counted(number)] * bool(number) + [f"headroom of {_counted(headroom)}"] * bool(headroom)
+    parts = [f"For {' and '.join(held)} of pool {pool}: {shares}"]
     if is_minimum:
         return "; ".join((*parts, f"the minimum of pool {pool} asks for it"))
     if because.cheaper is not None:
         parts.append(missed(because.cheaper, chosen.offering.price_per_hour))
     other = because.runner_up
-    pronoun = "it" if number == 1 else "them"
+    pronoun = "it" if len(bought.pods) == 1 else "them"
     parts.append(
         f"nothing else that can be bought holds {pronoun}"
         if other is None
         else f"next: {named(other, chosen.offering.location, pool)}"
     )
     return "; ".join(parts)
+
+
+def _counted(pods: int) -> str:
+    return "1 pod" if pods == 1 else f"{pods} pods"
 
 
 def missed(cheaper: Alternative, price: Decimal) -> str:

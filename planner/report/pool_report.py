@@ -45,6 +45,8 @@ MOVES_FAIL: Final = "MovesFail"
 """Condition that pods of the pool could not be moved, several times in short order."""
 SAVING_FORGONE: Final = "SavingForgone"
 """Condition that the pool does not consolidate and would save something by it."""
+HEADROOM_SHORT: Final = "HeadroomShort"
+"""Condition that headroom of the pool has no room, and that nothing is bought for it."""
 _OVER: Final = {
     POOL_PAUSED: "NotPaused",
     DEAD_NODES: "NoDeadNodes",
@@ -56,6 +58,7 @@ _OVER: Final = {
     TOO_OLD: "NotTooOld",
     MOVES_FAIL: "NoMovesFail",
     SAVING_FORGONE: "NoSavingForgone",
+    HEADROOM_SHORT: "NoHeadroomShort",
 }
 """Reasons of these once they are over."""
 _TOLD: Final = 3
@@ -79,11 +82,12 @@ def pool_reports(
     failed_moves: Mapping[str, Reason] | None = None,
     due: Mapping[str, Sequence[DueMachines]] | None = None,
     forgone: Mapping[str, Reason] | None = None,
+    short_headroom: Mapping[str, Reason] | None = None,
 ) -> tuple[PoolReport, ...]:
     """Return one report per pool; counts are as observed, the delta is the change by the plan.
 
-    `dead_nodes`, `due`, `consolidation`, `forgone`, `invalid_budgets` and `failed_moves` say what there is to say of
-    these, by pool; `budgets` how many machines may go for each reason.
+    `dead_nodes`, `due`, `consolidation`, `forgone`, `short_headroom`, `invalid_budgets` and `failed_moves` say what
+    there is to say of these, by pool; `budgets` how many machines may go for each reason.
     """
     open_nodes = {place.machine.name for place in places if place.rank is Rank.NODE}
     bought = Counter(request.pool for request in requests)
@@ -117,6 +121,7 @@ def pool_reports(
                     BUDGETS_INVALID: (invalid_budgets or {}).get(name),
                     MOVES_FAIL: (failed_moves or {}).get(name),
                     SAVING_FORGONE: (forgone or {}).get(name),
+                    HEADROOM_SHORT: (short_headroom or {}).get(name),
                     **{kind: triggered.get(kind) for kind in (FAILING_NODES, OVER_MAX, DRIFTED, TOO_OLD)},
                 },
                 snapshot.now,

@@ -64,6 +64,14 @@ class Limits:
         for row in self.rows(kind):
             self._left[row.key] -= number * row.amount
 
+    def saved(self) -> Mapping[LimitKey, int]:
+        """Return what is left now, for `restore`."""
+        return dict(self._left)
+
+    def restore(self, saved: Mapping[LimitKey, int]) -> None:
+        """Forget what was taken since then."""
+        self._left = dict(saved)
+
     def raise_for_one(self, kind: MachineKind, key: LimitKey) -> int:
         """Return the least amount to raise an exhausted limit by for one machine more: a max may have been lowered."""
         return self._over.get(key, 0) + sum(row.amount - row.left for row in self.rows(kind) if row.key == key)

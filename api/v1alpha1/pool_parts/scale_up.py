@@ -70,3 +70,5 @@ class ScaleUp(Model):
     """How long a Ready request stays as a record after its reservation has ended."""
     pod_backoff: PodBackoff = PodBackoff()
     """How long pods that no machine can take wait until they are looked at again."""
+    expendable_priority: Annotated[int | None, Field(strict=True, ge=-(2**31), le=1_000_000_000)] = None
+    """Pods of a lower priority wait for free room: nothing is bought or kept for them. Without it, none do."""

@@ -46,7 +46,7 @@ def displaced(given, *names, decided=False):
     known = prepare(given.snapshot())
     if decided:
         made = decide(known, pack, unwatched)
-        displacer = Displacer(known, names, made.assignment, made.requests)
+        displacer = Displacer(known, names, made)
     else:
         displacer = Displacer(known, names)
     return displacer.displace(names, pack)

@@ -225,7 +225,7 @@ def test_no_more_are_given_a_place_than_may_go(allowed, goes):
         machines=machines,
         allowance=lambda pool, reason: allowed if (pool, reason) == ("default", "Old") else None,
     )
-    renewing = Renewing(known, decided.assignment, decided.requests, pack, [Proposes(tuple("abc"))])
+    renewing = Renewing(known, decided, pack, [Proposes(tuple("abc"))])
     advice = renewing.propose(view)
     given_a_place = [proposal for proposal in advice.proposals if proposal.moves or proposal.replacement]
     assert (len(given_a_place), advice.blocked) == (goes, ())

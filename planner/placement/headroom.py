@@ -1,0 +1,117 @@
+"""Headroom: which machines keep it, what has to be bought for it, and what of it has no room.
+
+Real pods come first. Headroom takes the room that they leave on machines that are there or coming: on those that stay
+anyway, then on those that cost least of all that would go. Only what finds no room there is bought for, in one problem
+with the pods that wait, and not if one of these lost its place by that. Everything is worked out anew in each round:
+machines that are coming have room like all others, so nothing is bought twice.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from api.quantity import rounded_amounts
+from planner.model.plan import Reason, RemovalCancel
+from planner.packing.assemble import buyable, fits_kind
+from planner.packing.assign import Assignment, headroom_cancel
+from planner.placement.headroom_pods import headroom_groups, position_of
+from planner.placement.headroom_room import HeadroomRoom
+from planner.placement.known_state import KnownState
+from planner.report.unplaced import why_unplaced
+from planner.supply.limits import LimitKey, Limits
+from planner.supply.machine_kind import PoolKinds
+from planner.supply.places import Place, Rank
+from planner.supply.pod_group import PodGroup
+
+_REAL_PODS_FIRST: Final = "RealPodsFirst"
+
+
+@dataclass(frozen=True, slots=True)
+class KeptHeadroom:
+    """Headroom on machines that are there or coming."""
+
+    machines: frozenset[str] = frozenset()
+    """Those that stay for headroom alone."""
+    cancels: tuple[RemovalCancel, ...] = ()
+    on_nodes: tuple[PodGroup, ...] = ()
+    """Headroom on Nodes that are there and stay: where one goes, it needs room elsewhere."""
+    places: tuple[Place, ...] = ()
+    """All places without the room that headroom takes."""
+    left: tuple[PodGroup, ...] = ()
+    """Headroom without room."""
+
+
+@dataclass(frozen=True, slots=True)
+class DecidedHeadroom:
+    """What a round decides of headroom."""
+
+    machines: frozenset[str] = frozenset()
+    """Those that stay for headroom alone."""
+    cancels: tuple[RemovalCancel, ...] = ()
+    on_nodes: tuple[PodGroup, ...] = ()
+    short: Mapping[str, Reason] = field(default_factory=dict)
+    """Why headroom has no room and nothing is bought for it, by pool."""
+
+
+def keep_headroom(known: KnownState, assignment: Assignment, places: Sequence[Place]) -> KeptHeadroom:
+    """Return where headroom has room beside the pods that the round places on these places."""
+    groups = headroom_groups(known.snapshot.pools)
+    if not groups:
+        return KeptHeadroom(places=tuple(places))
+    room = HeadroomRoom(known, assignment, places)
+    filled = room.fill(groups, lambda place: place.rank is not Rank.COOL_OFF or place.machine.name in assignment.used)
+    if filled.left and any(place.rank is Rank.COOL_OFF for place in places):
+        # Machines that go already come back only where it does not do without them.
+        other = room.fill(groups, lambda _: True)
+        filled = other if _count(other.left) < _count(filled.left) else filled
+    holding = [place for place in places if place.machine.name in filled.pods]
+    on_nodes = {pod.uid for p in holding if p.rank is Rank.NODE for pod in filled.pods[p.machine.name]}
+    return KeptHeadroom(
+        machines=frozenset(filled.pods.keys() & room.costs.keys()),
+        cancels=tuple(cancel for place in holding for cancel in headroom_cancel(place)),
+        on_nodes=_those(groups, on_nodes),
+        places=room.without(filled),
+        left=filled.left,
+    )
+
+
+def buyable_headroom(
+    groups: Iterable[PodGroup], pool_kinds: Mapping[str, PoolKinds], limits: Mapping[LimitKey, int]
+) -> list[PodGroup]:
+    """Return the headroom that some machine could be bought for, as far as these `limits` go."""
+    left = Limits(limits)
+    kinds = [kind for kind in buyable(pool_kinds) if left.left(kind, 1) > 0]
+    return [group for group in groups if any(fits_kind(group, kind) for kind in kinds)]
+
+
+def shortages(
+    left: Iterable[PodGroup], pool_kinds: Mapping[str, PoolKinds], limits: Limits, delayed: Iterable[PodGroup] = ()
+) -> dict[str, Reason]:
+    """Return what is to be said of headroom without room, by pool; of `delayed` machines can be bought, but later."""
+    waits = {group.key for group in delayed}
+    short: dict[str, Reason] = {}
+    for group in left:
+        (pool,) = group.pools
+        entry = (pool_kinds[pool].pool.spec.headroom or ())[position_of(group)]
+        if group.key in waits:
+            why = Reason(_REAL_PODS_FIRST, "machines for waiting pods are bought first")
+        else:
+            why = why_unplaced(group, pool_kinds, limits)[0]
+        size = rounded_amounts({name: n for name, n in group.example.requests.items() if name != "pods"})
+        have = "has" if group.count == 1 else "have"
+        message = f"headroom[{position_of(group)}]: {group.count} of {entry.count} pods of {size} {have} no room: "
+        before = short.get(pool)
+        short[pool] = Reason(
+            why.code if before is None else before.code,
+            f"{message}{why.message}" if before is None else f"{before.message}; {message}{why.message}",
+        )
+    return short
+
+
+def _those(groups: Iterable[PodGroup], uids: Collection[str]) -> tuple[PodGroup, ...]:
+    some = (replace(group, pods=tuple(pod for pod in group.pods if pod.uid in uids)) for group in groups)
+    return tuple(group for group in some if group.pods)
+
+
+def _count(groups: Iterable[PodGroup]) -> int:
+    return sum(group.count for group in groups)
