@@ -1,7 +1,7 @@
 """Spare machines: those that would go unless headroom needed them, with what they cost."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from decimal import Decimal
 
 from planner.objects.local_volume import local_volumes
@@ -18,8 +18,8 @@ from planner.supply.replacement.moving import taking_pods
 def spare_machines(known: KnownState, used: Collection[str], expendables: Expendables) -> dict[str, Decimal]:
     """Return what each spare machine costs per hour, by name.
 
-    They have no pods, are not `used` by any that wait, and nothing else keeps them: neither a check nor the minimum of
-    their type. Those in their cool-off are among them.
+    They have no pods, are not `used` by any that wait, and no check keeps them. Those in their cool-off are among them.
+    As many as the minimum of their type keeps in any case cost nothing.
     """
     snapshot, machines = known.snapshot, known.machines
     wanted = {*used, *(name for name, seats in known.seating.seats.items() if seats), *taking_pods(machines)}
@@ -31,14 +31,15 @@ def spare_machines(known: KnownState, used: Collection[str], expendables: Expend
         if candidate.action is MachineAction.CANCEL or is_spare(candidate.machine, candidate.pool, expendables)
         if first_refusal(candidate, checks) is None
     ]
-    spare = [candidate.machine for candidate in _above_minimum(idle, machines.values())]
+    spare = [candidate.machine for candidate in idle]
     spare += [machine for name, machine in machines.items() if machine.is_cooling_off and name not in wanted]
     prices, pools = price_list(snapshot), {pool.metadata.name: pool for pool in snapshot.pools}
-    costs: dict[str, Decimal] = {}
+    costs = dict.fromkeys((machine.name for machine in spare), Decimal(0))
     for machine in spare:
         if (pool := pools.get(machine.pool)) is not None:
             cost = machine_price(machine, machine.class_ref or pool.spec.template.class_ref, prices)
             costs[machine.name] = Decimal(0) if cost is None else cost[0]
+    costs.update(dict.fromkeys(_kept_by_minimums(idle, machines.values()), Decimal(0)))
     return costs
 
 
@@ -47,15 +48,12 @@ def was_idle(machine: Machine) -> bool:
     return machine.node is not None and read_idle_since(machine.node) is not None
 
 
-def _above_minimum(idle: Sequence[Candidate], machines: Iterable[Machine]) -> list[Candidate]:
+def _kept_by_minimums(idle: Sequence[Candidate], machines: Iterable[Machine]) -> Iterator[str]:
     names = {candidate.machine.name for candidate in idle}
     kept = Counter((m.pool, m.server_type) for m in machines if m.stays and m.name not in names)
-    spare: list[Candidate] = []
     for candidate in sorted(idle, key=lambda one: (was_idle(one.machine), one.machine.name)):
         kind = candidate.machine.pool, candidate.machine.server_type
         _, least = minimums(candidate.pool, candidate.machine.server_type)
         if kept[kind] < least:
             kept[kind] += 1
-        else:
-            spare.append(candidate)
-    return spare
+            yield candidate.machine.name

@@ -47,7 +47,5 @@ class Expendables:
     def reason(self, pod: Pod, pools: Sequence[str]) -> Reason:
         """Return why the pod waits for free room, with the pools and their fields."""
         cutoffs = ", ".join(f"pool {name}: scaleUp.expendablePriority {self._cutoffs[name]}" for name in pools)
-        message = (
-            f"its priority {pod.priority} is too low for a machine to be bought; it waits for free room ({cutoffs})"
-        )
+        message = f"no machine is bought for its priority {pod.priority}, so it waits for free room ({cutoffs})"
         return Reason(EXPENDABLE, message)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 
 from planner.model.plan import Plan
-from tests.planner import checker_topology, checker_volumes
+from tests.planner import checker_headroom, checker_topology, checker_volumes
 from tests.planner.checker_sums import PoolSums
 from tests.planner.lookups import Lookups
 from tests.planner.reading import (
@@ -42,6 +42,7 @@ class Checker(Lookups):
             *(sentence for check in checks for sentence in check()),
             *checker_topology.violations(world),
             *checker_volumes.violations(world, kept),
+            *checker_headroom.violations(self),
         ]
 
     # Every pod has one fate.
@@ -231,6 +232,10 @@ class Checker(Lookups):
                 yield f"{unplaced.pod} is not judged although it has nothing unusual"
             if is_beyond(pod) or code in ("BackOff", "NotJudged"):
                 continue
+            if self.is_expendable(pod) != (code == "Expendable"):
+                yield f"{unplaced.pod} waits by {code}, and is {'' if self.is_expendable(pod) else 'not '}expendable"
+            if self.is_expendable(pod):
+                continue
             if checker_volumes.is_shared(kept, pod, self.scene.pods):
                 continue
             if not self.is_settled and asks_of_others(pod):
@@ -265,6 +270,7 @@ class Checker(Lookups):
                 if owner(p).get("kind") != "DaemonSet"
                 and "kubernetes.io/config.mirror" not in p["metadata"].get("annotations", {})
                 and not _is_of_storage(p, leaving.node)
+                and not (leaving.reason == "Consolidation" and self.is_expendable(p))
             ]
             placed = {p.node for p in self.plan.placed}
             if (

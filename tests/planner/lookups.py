@@ -165,6 +165,12 @@ class Lookups:
             if p["spec"].get("matchUnselectedPods", name == "default") and wants_pool(pod, name)
         }
 
+    def is_expendable(self, pod: Json) -> bool:
+        """Return whether the priority of the pod is too low for a machine in each pool that it may use."""
+        cutoffs = [self.pools[name]["spec"].get("scaleUp", {}).get("expendablePriority") for name in self.pools_of(pod)]
+        own = pod["spec"].get("priority", 0)
+        return bool(cutoffs) and all(cutoff is not None and own < cutoff for cutoff in cutoffs)
+
     def catalogue(self, pool: Json) -> Iterator[tuple[Json, Json]]:
         ref = pool["spec"].get("template", {}).get("classRef", {}).get("name", "default")
         wanted = {t["name"].lower() for t in pool["spec"]["serverTypes"]}

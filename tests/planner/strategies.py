@@ -127,7 +127,20 @@ def pools(draw: st.DrawFn, name: str) -> Json:
         spec["matchUnselectedPods"] = draw(st.booleans())
     if draw(st.booleans()):
         spec["scaleDown"] = {"idleAfter": "0s"}
+    if draw(st.integers(0, 3)) == 0:
+        spec["scaleUp"] = spec.get("scaleUp", {}) | {"expendablePriority": draw(st.sampled_from([-10, 1]))}
+    if draw(st.integers(0, 3)) == 0:
+        spec["headroom"] = draw(st.lists(_headroom(), min_size=1, max_size=2))
     return node_pool(name, types, **spec)
+
+
+@st.composite
+def _headroom(draw: st.DrawFn) -> Json:
+    size = {
+        "cpu": draw(st.sampled_from(["500m", "1", "3"])),
+        "memory": draw(st.sampled_from(["256Mi", "2Gi", "100Gi"])),
+    }
+    return {"requests": size, "count": draw(st.integers(1, 6))}
 
 
 @st.composite

@@ -1,7 +1,7 @@
 """Headroom: bought where it has no room, kept on the cheapest machines, never in the way of a pod, never bought twice.
 
-Source: the balloon pods of Cluster Autoscaler, FAQ, "How can I configure overprovisioning with Cluster Autoscaler?", and its
-CapacityBuffer, which is room for pods that do not exist; docs/pools.md#headroom.
+Source: the balloon pods of Cluster Autoscaler, FAQ, "How can I configure overprovisioning with Cluster Autoscaler?",
+and its CapacityBuffer, which is room for pods that do not exist; docs/pools.md#headroom.
 """
 
 from decimal import Decimal
@@ -192,3 +192,9 @@ def test_many_pods_of_it_cost_one_decision():
     made = planned(scene(headroom=[room(1000, cpu="100m", memory="100Mi")], limits={"max": 100}))
     assert sum(request.headroom for request in made.requests) == 1000
     assert short(made) == []
+
+
+def test_what_a_minimum_keeps_and_what_it_needs_beside_that_both_stay():
+    coming = [node_request(f"default-{n}", "cx22", phase="Pending") for n in range(2)]
+    made = planned(scene(*coming, types=[{"name": "cx22", "min": 1}], headroom=[room(3, memory="2Gi")]))
+    assert (made.cancelled, made.requests) == ((), ())

@@ -1,13 +1,13 @@
 """Expendable pods: nothing is bought for them, nothing is kept for them, and placeholders above the cutoff buy.
 
-Source: Cluster Autoscaler, FAQ, "How does Cluster Autoscaler work with Pod Priority and Preemption?": pods with a priority
-below `expendable-pods-priority-cutoff` (-10) "will not trigger scale-ups" and "don't prevent scale-downs"; "How can I
-configure overprovisioning with Cluster Autoscaler?": pause pods of priority -1 or -10 buy, and are preempted.
+Source: Cluster Autoscaler, FAQ, "How does Cluster Autoscaler work with Pod Priority and Preemption?": pods with a
+priority below `expendable-pods-priority-cutoff` (-10) "don't trigger scale-ups" and "don't prevent scale-downs"; "How
+can I configure overprovisioning with Cluster Autoscaler?": pause pods of priority -1 or -10 buy, and are preempted.
 """
 
 import pytest
 
-from tests.builders import before, disruption_budget, node, node_pool, node_request, pod
+from tests.builders import before, disruption_budget, node, node_pool, node_removal_request, node_request, pod
 from tests.planner.outcome import codes, planned, types
 from tests.planner.scenes import scene
 
@@ -59,8 +59,6 @@ def test_it_takes_no_seat_on_a_machine_that_comes():
 
 
 def test_it_brings_no_machine_back_that_goes():
-    from tests.builders import node_removal_request
-
     removal = node_removal_request("n", taintedAt=before(seconds=20), scaleDownAt=before(seconds=-40))
     made = planned(scene(expendable(), node("n"), removal, scaleUp=CUTOFF))
     assert made.removal_cancels == ()
@@ -110,24 +108,12 @@ def test_a_disruption_budget_keeps_an_expendable_pod():
     assert (made.removals, [each.node for each in made.blocked]) == ((), ["n"])
 
 
-def test_a_machine_that_is_replaced_needs_no_place_for_them():
-    given = scene(
-        node("n", "cx32", createdAt=None) if False else node("n", "cx32", metadata=None) if False else node("n", "cx32"),
-        expendable("low", cpu="1", node="n"),
-        pod("real", cpu="500m", node="n", owner="r"),
-        types=["cx22", "cx32"],
-        scaleUp=CUTOFF,
-        scaleDown={"mode": "drain", "consolidate": {"after": "0s"}},
-    )
-    given.nodes[0]["metadata"]["annotations"]["growth.dev/pods-since"] = ""
-    made = planned(given)
-    assert made.requests == () or [seat.name for request in made.requests for seat in request.seats] == ["real"]
-
-
 def test_headroom_may_have_the_room_of_expendable_pods():
     room = {"requests": {"cpu": "2", "memory": "1Gi"}, "count": 1}
     given = scene(node("n"), expendable(node="n", cpu="1500m"), scaleUp=CUTOFF, headroom=[room])
-    assert planned(given).requests == (), "pods that come preempt them; else each new machine would fill with them again"
+    assert planned(given).requests == (), (
+        "pods that come preempt them; else each new machine would fill with them again"
+    )
     given.pools[0]["spec"]["scaleUp"] = {}
     assert types(planned(given)) == ["cx22"]
 
@@ -135,7 +121,10 @@ def test_headroom_may_have_the_room_of_expendable_pods():
 def test_a_preempted_placeholder_buys_anew():
     """The pause pod of an overprovisioning chart lost its room to a real pod, and waits."""
     given = scene(
-        node("n"), pod("real", cpu="2", node="n"), expendable("pause", priority=-1, cpu="2", memory="1Gi"), scaleUp=CUTOFF
+        node("n"),
+        pod("real", cpu="2", node="n"),
+        expendable("pause", priority=-1, cpu="2", memory="1Gi"),
+        scaleUp=CUTOFF,
     )
     made = planned(given)
     assert [[seat.name for seat in request.seats] for request in made.requests] == [["pause"]]
