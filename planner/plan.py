@@ -123,6 +123,7 @@ def _plan_of(known: KnownState, decided: Decided, policies: Sequence[Policy]) ->
         removal_cancels=_cancels(known, decided),
         cancelled=leaving.cancelled,
         kept_machines=leaving.kept_machines,
+        held=decided.headroom.machines,
         blocked=leaving.blocked,
         template_hashes=leaving.template_hashes,
         idle_since=leaving.idle_since,

@@ -349,6 +349,8 @@ class Plan:
     """Requests without a server and without demand: delete them."""
     kept_machines: tuple[KeptMachine, ...] = ()
     """Machines without pods that stay for the data that is on them."""
+    held: frozenset[str] = frozenset()
+    """Machines without pods that stay for headroom, by name."""
     blocked: tuple[BlockedMachine, ...] = ()
     """Machines that policies would let go now and that are kept, each once."""
     template_hashes: Mapping[str, str] = field(default_factory=dict)

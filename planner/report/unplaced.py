@@ -3,7 +3,8 @@
 Codes: NoPool, PoolNotFound (which pool); ClassNotFound, ClassInvalid, PoolDeleting,
 PoolBlocked, BuyingPaused (the pool buys nothing); NoCompatibleOffering (labels or taints), TooLarge (room),
 OfferingUnavailable (sold out), LimitReached (max), NoRoom; VolumeUnbound, VolumeElsewhere (volumes),
-HostPortTaken; PlacementRefused (by the scheduler, where there was room); NotJudged, BackOff (not planned for).
+HostPortTaken; PlacementRefused (by the scheduler, where there was room); NotJudged, BackOff (not planned for);
+Expendable (nothing is bought for its priority).
 From `planner.packing.domains`: SpreadUnsatisfiable, AntiAffinity, AffinityUnsatisfiable, WaitsForPods.
 """
 

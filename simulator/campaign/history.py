@@ -20,6 +20,7 @@ from simulator.campaign.policies import with_policies
 from simulator.campaign.pool_sums import with_sums
 from simulator.campaign.scenario import Scenario, Unsettled
 from simulator.campaign.setup import Setup
+from simulator.campaign.spare_room import with_spare_room
 from simulator.simulation import Simulation, simulate
 
 _PURCHASES: Final = 12
@@ -70,6 +71,7 @@ def play(seed: int, provider: str = "kwok") -> HistoryResult:
         drawn = with_slow_starts(drawn, Random(f"starts of {seed}"))  # noqa: S311 - as above
         drawn = with_policies(drawn, Random(f"policies of {seed}"))  # noqa: S311 - as above
         drawn = with_sums(drawn, Random(f"sums of {seed}"))  # noqa: S311 - as above
+        drawn = with_spare_room(drawn, Random(f"spare room of {seed}"))  # noqa: S311 - as above
     packers = packers_of(seed)
     scenarios: list[Scenario] = []
     wrong: list[str] = []

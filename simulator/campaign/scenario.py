@@ -23,6 +23,7 @@ from simulator.campaign.actors.tenants import Tenants, draw_tenants
 from simulator.campaign.actors.users import People
 from simulator.campaign.actors.workers import Workers
 from simulator.campaign.judging.end_state import End
+from simulator.campaign.judging.headroom import HeadroomJudge
 from simulator.campaign.judging.judges import Judges
 from simulator.campaign.judging.recorder import Witness, labels_of
 from simulator.campaign.setup import Setup
@@ -138,6 +139,7 @@ class Scenario:
             sim.world.cluster.observe(observer)
             self.cloud.observe(observer)
         self._end = End(sim, self.witness, self.cloud)
+        self._headroom = HeadroomJudge(sim, self.witness)
         self.plug_ins = PlugIns(sim, witness=self.witness, scenario=scenario, unserved=self._end.unserved)
         self.real_nodes = RealNodes(sim, witness=self.witness, scenario=scenario, unserved=self._end.unserved)
         for note in (self.plug_ins.note, self.real_nodes.note):
@@ -283,6 +285,7 @@ class Scenario:
             *self._end.unserved(),
             *self._end.drains(self.judges.leaving, with_blocked=False),
             *self.judges.repairs.left(),
+            *self._headroom.missing(),
         ]
 
     def _drained(self) -> list[str]:
@@ -293,7 +296,13 @@ class Scenario:
 
     def _settled(self) -> list[str]:
         least = {name: pool["spec"]["limits"].get("min", 0) for name, pool in self._scenario.pools.items()}
-        return [*self._end.unsettled(), *self._end.surplus(least)]
+        kept = self._headroom.names()
+        return [
+            *self._end.unsettled(),
+            *self._end.surplus({name: number for name, number in least.items() if name not in kept}),
+            *self._headroom.missing(),
+            *self._headroom.surplus(least),
+        ]
 
     async def _until(self, wrong: Holds, awaited: str, *, within: float) -> None:
         deadline = self._sim.seconds() + within

@@ -7,6 +7,7 @@ from activities.ports.cluster import DISRUPTION_BUDGETS, NODE_POOLS, NODES, PODS
 from activities.ports.errors import BudgetExhausted
 from api.keys import LABEL_ABANDONED, LABEL_EXCLUDED, TAINT_RESERVED, TAINT_SCALE_DOWN, TAINT_UNREGISTERED
 from simulator.apiserver.disruption_budgets import check_budgets
+from simulator.campaign.judging.headroom import is_expendable
 from simulator.campaign.judging.pod_departures import Leaving, keeps_disk, must_stay
 from simulator.campaign.judging.provider_side import Side
 from simulator.campaign.judging.recorder import Witness, is_daemon, is_ours, labels_of, phase_of, pool_asked_for
@@ -125,7 +126,7 @@ class End:
     def _can_buy(self, pod: Object, pools: Mapping[str, Object]) -> bool:
         """Return whether a machine for the pod may be bought: every pod of the workloads fits on any type."""
         pool = pool_asked_for(pod)
-        if pool not in pools:
+        if pool not in pools or is_expendable(pod, pools[pool]):
             return False
         machines = list(self._witness.machines_of(pool))
         most, most_of = self._witness.most(pool, 0)

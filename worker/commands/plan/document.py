@@ -3,6 +3,7 @@
     apiVersion          growth.dev/v1alpha1
     result              AllPlaced | NoDemands | IncompletePlacement
     requests[]          machines to buy: name (a placeholder), pool, serverType, location, pricePerHour, pods[], why
+    requests[].headroom pods of headroom that it has room for; left out where there are none
     requests[].why      shares (used of each resource, 0 to 1), binding (the resource with the highest share),
                         runnerUp and cheaper: serverType, location, pool, pricePerHour, or null; cheaper has an
                         obstacle, too: code and message of what keeps it from being bought
@@ -137,7 +138,7 @@ def _request(request: PlannedRequest) -> Json:
         "pricePerHour": format_price(request.price_per_hour),
         "pods": [f"{seat.namespace}/{seat.name}" for seat in request.seats],
         "why": _because(request.because),
-    }
+    } | ({"headroom": request.headroom} if request.headroom else {})
 
 
 def _removal(removal: PlannedRemoval, plan: Plan) -> Json:

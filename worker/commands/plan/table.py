@@ -37,7 +37,9 @@ def _print_all(out: Console, plan: Plan) -> None:
 
 def _headline(out: Console, plan: Plan) -> None:
     seats = sum(len(request.seats) for request in plan.requests)
-    parts = [f"{count(len(plan.requests), 'new machine')} for {count(seats, 'pod')}"] if plan.requests else []
+    headroom = sum(request.headroom for request in plan.requests)
+    spare = f" and headroom of {count(headroom, 'pod')}" if headroom else ""
+    parts = [f"{count(len(plan.requests), 'new machine')} for {count(seats, 'pod')}{spare}"] if plan.requests else []
     if plan.placed:
         parts.append(f"{count(len(plan.placed), 'pod')} on machines that are there or coming")
     if plan.unplaced:
@@ -76,11 +78,18 @@ def _bought(out: Console, plan: Plan) -> None:
             money(first.price_per_hour),
             _fullest(first),
             _next(first),
-            names(pods) if pods else first.why,
+            _for_whom(pods, requests),
         )
     print_section(out, "To buy", rows)
     for line in _cheaper(plan.requests):
         out.print(line, soft_wrap=True)
+
+
+def _for_whom(pods: Sequence[str], requests: Sequence[PlannedRequest]) -> str:
+    headroom = sum(request.headroom for request in requests)
+    spare = [f"headroom of {count(headroom, 'pod')}"] if headroom else []
+    named = [names(pods)] if pods else []
+    return " and ".join((*named, *spare)) or requests[0].why
 
 
 def _fullest(request: PlannedRequest) -> str:
