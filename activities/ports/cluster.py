@@ -62,6 +62,15 @@ DISRUPTION_BUDGETS: Final = Resource(
     is_optional=True,
     is_dispensable=True,
 )
+PROVISIONING_REQUESTS: Final = Resource(
+    "autoscaling.x-k8s.io",
+    "v1",
+    "ProvisioningRequest",
+    "provisioningrequests",
+    namespaced=True,
+    is_optional=True,
+    is_dispensable=True,
+)
 STORAGE_CLASSES: Final = Resource("storage.k8s.io", "v1", "StorageClass", "storageclasses", namespaced=False)
 CSI_NODES: Final = Resource("storage.k8s.io", "v1", "CSINode", "csinodes", namespaced=False)
 VOLUME_ATTACHMENTS: Final = Resource("storage.k8s.io", "v1", "VolumeAttachment", "volumeattachments", namespaced=False)

@@ -35,6 +35,7 @@ from activities.round.pools import (
     unreadable_status,
     write_status,
 )
+from activities.round.provisioning_requests import answer_provisioning_requests
 from activities.round.requests import create_request, delete_requests, move_seats, request_name
 from activities.round.steps import label_by_ordinal, replaced_by_request, write_removals
 from api.keys import ANNOTATION_IDLE_SINCE, ANNOTATION_PODS_SINCE, ANNOTATION_TEMPLATE_HASH
@@ -103,6 +104,7 @@ async def apply_plan(
         lambda simulated: f"condition of {'/'.join(simulated.key)}",
         lambda simulated: write_condition(cluster, simulated, now),
     )
+    await answer_provisioning_requests(ports, writes, now)
     # Last, as an upgrade asks for it on each Node, and nothing waits for it.
     await _mark_nodes(
         writes,

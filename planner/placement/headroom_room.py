@@ -16,7 +16,7 @@ from planner.placement.spare_machines import spare_machines, was_idle
 from planner.policies.expendable import Expendables
 from planner.scheduling.attachments import asked
 from planner.supply.limits import Limits
-from planner.supply.places import Place
+from planner.supply.places import Place, Rank
 from planner.supply.pod_group import PodGroup
 
 _EACH_SET: Final = 6
@@ -53,15 +53,28 @@ class HeadroomRoom:
         """What machines cost per hour that would go unless headroom needed them, by name."""
 
     def fill(self, groups: Sequence[PodGroup], is_open: Callable[[Place], bool]) -> Filled:
-        """Return where these groups have room on the open places: on spare machines only what has none elsewhere."""
+        """Return where these groups have room on the open places.
+
+        On Nodes that stay anyway; what has none there on spare ones; and last on machines that are coming, or whose
+        pods are: those may never come, so that none which is there goes for them.
+        """
         rooms = [self._for_headroom(place) for place in self._places if is_open(place)]
-        standing = _Sharing(groups, [p for p in rooms if p.machine.name not in self.costs], self._known)
-        filled = standing.filled(standing.names)
-        if not filled.left:
-            return filled
-        spare = _Sharing(filled.left, [p for p in rooms if p.machine.name in self.costs], self._known)
-        more = spare.filled(spare.cheapest(self.costs))
-        return Filled({**filled.pods, **more.pods}, more.left)
+        certain = [place for place in rooms if not self._is_awaited(place)]
+        filled = Filled({}, tuple(groups))
+        for some in (
+            [place for place in certain if place.machine.name not in self.costs],
+            [place for place in certain if place.machine.name in self.costs],
+            [place for place in rooms if self._is_awaited(place)],
+        ):
+            if filled.left:
+                sharing = _Sharing(filled.left, some, self._known)
+                more = sharing.filled(sharing.cheapest(self.costs))
+                filled = Filled({**filled.pods, **more.pods}, more.left)
+        return filled
+
+    def _is_awaited(self, place: Place) -> bool:
+        has_pods = any(not pod.is_of_node for pod in place.machine.residents)
+        return place.rank is Rank.IN_FLIGHT or (not has_pods and place.machine.name in self._taken)
 
     def without(self, filled: Filled) -> tuple[Place, ...]:
         """Return all places for real pods, without what headroom takes: of expendable pods' room first."""
@@ -91,11 +104,6 @@ class _Sharing:
         self._machines = [kind.machine for kind in self._assembly.given.kinds if isinstance(kind, Place)]
         self._order = {place.machine.name: (was_idle(place.machine), place.rank) for place in places}
 
-    @property
-    def names(self) -> list[str]:
-        """The machines that may hold any of the groups."""
-        return [machine.name for machine in self._machines]
-
     def filled(self, names: Collection[str]) -> Filled:
         """Return where the groups have room on these machines."""
         packing = self._packed(names)
@@ -108,17 +116,23 @@ class _Sharing:
         return Filled({name: of_one for name, of_one in pods.items() if of_one}, tuple(left))
 
     def cheapest(self, costs: Mapping[str, Decimal]) -> list[str]:
-        """Return the machines that have room for as much as all of them, at the least cost that is found."""
-        names = sorted(self.names, key=lambda name: (costs[name], *self._order[name], name))
+        """Return the machines that have room for as much as all of them, at the least cost that is found.
+
+        All of those without a cost are among them, where no other one has any.
+        """
+        spare = {machine.name: costs.get(machine.name, Decimal(0)) for machine in self._machines}
+        names = sorted(spare, key=lambda name: (spare[name], *self._order[name], name))
+        if not any(spare.values()):
+            return names
         most = self._left_on(names)
         if len(names) <= _EACH_SET:
             sets = (list(some) for n in range(len(names) + 1) for some in combinations(names, n))
             # Sorting is stable: of equally dear sets, the one of machines that were needed before.
-            ordered = sorted(sets, key=lambda some: (sum(costs[name] for name in some), len(some)))
+            ordered = sorted(sets, key=lambda some: (sum(spare[name] for name in some), len(some)))
             return next(some for some in ordered if self._left_on(some) <= most)
         tries = iter(range(_MOST_TRIED))
         found = [self._pruned(start, most, tries) for start in self._starts(names, most)]
-        return min(found, key=lambda some: sum(costs[name] for name in some))
+        return min(found, key=lambda some: sum(spare[name] for name in some))
 
     def _starts(self, names: Sequence[str], most: int) -> Iterator[list[str]]:
         yield list(names)

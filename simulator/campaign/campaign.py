@@ -19,6 +19,7 @@ from simulator.campaign.mutations.plug_ins import PLUG_IN_MUTATIONS
 from simulator.campaign.mutations.real_nodes import REAL_NODE_MUTATIONS
 from simulator.campaign.mutations.repairs import REPAIR_MUTATIONS
 from simulator.campaign.mutations.slow_starts import SLOW_MUTATIONS
+from simulator.campaign.mutations.spare_room import SPARE_ROOM_MUTATIONS
 from simulator.campaign.mutations.tenants import TENANT_MUTATIONS
 
 ALL_MUTATIONS: Final = (
@@ -26,6 +27,7 @@ ALL_MUTATIONS: Final = (
     *REPAIR_MUTATIONS,
     *CLOCK_MUTATIONS,
     *SLOW_MUTATIONS,
+    *SPARE_ROOM_MUTATIONS,
     *TENANT_MUTATIONS,
     *PLUG_IN_MUTATIONS,
     *REAL_NODE_MUTATIONS,

@@ -111,6 +111,7 @@ def play(seed: int, provider: str = "kwok") -> HistoryResult:
         *history.judges.wrong(),
         *history.plug_ins.violations,
         *history.real_nodes.violations,
+        *history.headroom.violations,
     ]
     wrong += _excess(counts, kind, sim.seconds())
     return HistoryResult(seed, tuple(wrong), counts, sim.seconds(), tuple(sim.log))

@@ -139,10 +139,10 @@ class Scenario:
             sim.world.cluster.observe(observer)
             self.cloud.observe(observer)
         self._end = End(sim, self.witness, self.cloud)
-        self._headroom = HeadroomJudge(sim, self.witness)
+        self.headroom = HeadroomJudge(sim, self.witness)
         self.plug_ins = PlugIns(sim, witness=self.witness, scenario=scenario, unserved=self._end.unserved)
         self.real_nodes = RealNodes(sim, witness=self.witness, scenario=scenario, unserved=self._end.unserved)
-        for note in (self.plug_ins.note, self.real_nodes.note):
+        for note in (self.plug_ins.note, self.real_nodes.note, self.headroom.note):
             sim.world.cluster.observe(note)
 
     def pod_ends(self, verb: Literal["evict", "delete"], namespace: str, name: str) -> None:
@@ -285,7 +285,7 @@ class Scenario:
             *self._end.unserved(),
             *self._end.drains(self.judges.leaving, with_blocked=False),
             *self.judges.repairs.left(),
-            *self._headroom.missing(),
+            *self.headroom.missing(),
         ]
 
     def _drained(self) -> list[str]:
@@ -296,12 +296,12 @@ class Scenario:
 
     def _settled(self) -> list[str]:
         least = {name: pool["spec"]["limits"].get("min", 0) for name, pool in self._scenario.pools.items()}
-        kept = self._headroom.names()
+        kept = self.headroom.names()
         return [
             *self._end.unsettled(),
             *self._end.surplus({name: number for name, number in least.items() if name not in kept}),
-            *self._headroom.missing(),
-            *self._headroom.surplus(least),
+            *self.headroom.missing(),
+            *self.headroom.surplus(least),
         ]
 
     async def _until(self, wrong: Holds, awaited: str, *, within: float) -> None:

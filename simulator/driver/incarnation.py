@@ -9,7 +9,7 @@ from random import Random
 from typing import Final, TypeVar
 
 from activities.kube.cache import Cache, followed_since
-from activities.ports.cluster import NODE_POOLS, NODES
+from activities.ports.cluster import NODE_POOLS, NODES, PROVISIONING_REQUESTS
 from activities.ports.errors import GrowthError
 from activities.ports.ports import Ports
 from activities.ports.provider import Provider
@@ -93,7 +93,8 @@ class Incarnation:
             refuses_pod_writes=lambda: world.refuses_pod_writes,
         )
         lifecycles = [row.stored.resource for row in world.lifecycles]
-        cache = Cache(self.connection, (*SURROUNDINGS, NODE_POOLS, world.node_classes, *lifecycles), sleep=_pause)
+        followed = (*SURROUNDINGS, PROVISIONING_REQUESTS, NODE_POOLS, world.node_classes, *lifecycles)
+        cache = Cache(self.connection, followed, sleep=_pause)
         line = _Line(f"line of {name}", lambda: self.connection.is_cut)
         watched_for = self.connection.presence.lasts
         watched_since = followed_since(cache, NODES, self.now, watched_for)

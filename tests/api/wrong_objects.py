@@ -3,6 +3,7 @@
 from tests.api.objects import MACHINE, Object, node_class, pool, removal, request
 from tests.api.refusals import REFUSALS, Refusal
 from tests.api.wrong_budgets import WRONG_BUDGETS
+from tests.api.wrong_headroom import WRONG_HEADROOM
 from tests.api.wrong_hetzner_classes import WRONG_HETZNER_CLASSES
 from tests.api.wrong_limits import WRONG_LIMITS
 from tests.api.wrong_server_types import WRONG_SERVER_TYPES
@@ -240,3 +241,4 @@ _FURTHER = {
 }
 
 WRONG_OBJECTS = REFUSALS | NOT_YET | _FURTHER | WRONG_HETZNER_CLASSES | WRONG_LIMITS | WRONG_SERVER_TYPES
+WRONG_OBJECTS = REFUSALS | NOT_YET | _FURTHER | WRONG_HETZNER_CLASSES | WRONG_HEADROOM | WRONG_SERVER_TYPES

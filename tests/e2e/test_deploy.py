@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 
+from activities.round.provisioning_requests import NOT_SERVED
 from tests.builders import as_sent, deployment, hetzner_node_class, node_pool, node_request
 from tests.e2e.cluster_view import NAMESPACE, ClusterView
 from tests.e2e.harness import ControlPlane
 from tests.e2e.installed_base import calls, installed, refused
+from tests.e2e.provisioning_requests import answers, ask, forget
 from tests.e2e.scene import account_kubeconfig, scene
 from tests.e2e.workloads import removal, single_pod
 from tests.project.deploy_base import ROOT, one
@@ -153,22 +155,33 @@ def test_the_account_may_do_what_the_worker_does_and_nothing_else(control_plane:
         growth.start()
         try:
             _without_right(plane)
+            # Defined while the worker runs, which follows the kind from then on.
+            ask(plane)
             _looked_up(plane)
             _cancelled_by_hand(plane, view)
             _there_and_back(plane, view)
             _drained_by_hand(plane, view)
+            _answered(plane)
             plane.kubectl("delete", "nodepools.growth.dev", "default", "--timeout=30s")
         except BaseException:
             # A missing right shows first as something that does not happen.
             print("refused:", *sorted(set(refused(calls(plane)[before:]))), sep="\n  ")
             raise
         finally:
+            forget(plane)
             plane.kubectl("delete", "secret", "hetzner", "-n", NAMESPACE)
             plane.kubectl("delete", "role,rolebinding", "growth-hetzner", "-n", NAMESPACE)
         made = calls(plane)[before:]
         # By RBAC or a policy; the Secret until its right came.
         assert {call for call in refused(made) if "/secrets/hetzner" not in call} == set()
         assert used(made) == granted(objects) | {("", "secrets", "get")}
+
+
+def _answered(plane: ControlPlane) -> None:
+    """A ProvisioningRequest is told that nobody serves it, some time after it was made."""
+    plane.wait_for(
+        lambda: answers(plane) == [("Failed", "True", NOT_SERVED)], "the ProvisioningRequest is answered", 120
+    )
 
 
 def _without_right(plane: ControlPlane) -> None:

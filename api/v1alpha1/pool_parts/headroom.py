@@ -10,8 +10,10 @@ from api.rules import Check
 
 MOST_ENTRIES: Final = 16
 _ASKS_FOR_SOMETHING: Final = Check(
-    lambda requests: any(parse_quantity(text) > 0 for text in requests.values()),
-    "self.exists(r, !isQuantity(string(self[r])) || quantity(string(self[r])).isGreaterThan(quantity('0')))",
+    # What is no quantity, or a negative one, is told of by the rule of quantities.
+    lambda requests: any(parse_quantity(text) != 0 for text in requests.values()),
+    "self.exists(r, !isQuantity(string(self[r])) || quantity(string(self[r])).isGreaterThan(quantity('0'))"
+    " || quantity(string(self[r])).isLessThan(quantity('0')))",
     "at least one resource must be above 0",
 )
 

@@ -18,7 +18,8 @@ from activities.ports.simulated_kinds import SimulatedKinds
 from activities.providers.built_in import KWOK_NODE_CLASSES
 from activities.providers.kwok.simulated_node import is_simulated
 from simulator.apiserver.history import Change
-from simulator.campaign.judging.recorder import Witness, is_daemon
+from simulator.campaign.judging.headroom import is_expendable
+from simulator.campaign.judging.recorder import Witness, is_daemon, pool_asked_for
 from simulator.campaign.setup import Setup
 from simulator.scheduling.kubelet import MANAGED
 from simulator.scheduling.pod_request import occupies
@@ -120,9 +121,13 @@ class RealNodes:
             event["regarding"].get("uid") for event in cluster.peek(EVENTS) if f"Node {_NAME} is real" in event["note"]
         }
         # An event that is lost is not written again.
-        news = (
-            [] if self._scenario.losses else [pod for pod in cluster.peek(PODS) if pod["metadata"]["uid"] not in known]
-        )
+        pools = {pool["metadata"]["name"]: pool for pool in cluster.peek(NODE_POOLS)}
+        news = [
+            pod
+            for pod in ([] if self._scenario.losses else cluster.peek(PODS))
+            # Nothing would be bought for those of too low a priority anyway.
+            if pod["metadata"]["uid"] not in known and not is_expendable(pod, pools.get(pool_asked_for(pod)))
+        ]
         return wrong + [
             f"pod {pod['metadata']['name']} waits beside a real Node and is not told why"
             for pod in news

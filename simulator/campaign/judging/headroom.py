@@ -1,13 +1,16 @@
 """Headroom, judged when all is quiet: it has room or its pool says why not, and no machine stays that it does not need.
 
+And what is bought for pods that buy nothing, judged within the write that asks for the machine.
+
 Written over plain JSON, of pools with one size of headroom: so its room can be counted.
 """
 
 from collections.abc import Iterator, Mapping
 
-from activities.ports.cluster import NODE_POOLS, NODES, PODS, Object
-from api.keys import LABEL_POOL
-from simulator.campaign.judging.recorder import Witness, is_daemon, labels_of
+from activities.ports.cluster import NODE_POOLS, NODE_REQUESTS, NODES, PODS, Object, Resource
+from api.keys import LABEL_POOL, LABEL_STEP
+from simulator.apiserver.history import Change
+from simulator.campaign.judging.recorder import Witness, is_daemon, labels_of, phase_of
 from simulator.scheduling.pod_request import Amounts, amounts, occupied, occupies
 from simulator.simulation import Simulation
 
@@ -23,6 +26,39 @@ class HeadroomJudge:
     def __init__(self, sim: Simulation, witness: Witness) -> None:
         self._sim = sim
         self._witness = witness
+        self._coming: dict[str, str] = {}
+        """Pools by machines on their way that were bought without pods."""
+        self.violations: list[str] = []
+
+    def note(self, resource: Resource, change: Change) -> None:
+        """Judge one write: nothing is bought for pods whose priority is too low for that, nor for headroom twice."""
+        if resource != NODE_REQUESTS:
+            return
+        name = change.now["metadata"]["name"]
+        if change.kind == "DELETED" or phase_of(change.now) not in ("Pending", "Provisioning"):
+            self._coming.pop(name, None)
+        if change.before is not None:
+            return
+        pools = {each["metadata"]["name"]: each for each in self._sim.world.cluster.peek(NODE_POOLS)}
+        pool = pools.get(change.now["spec"]["pool"])
+        seats = {seat["uid"] for seat in change.now["spec"].get("reservedFor") or ()}
+        for pod in self._sim.world.cluster.peek(PODS) if seats else ():
+            if pod["metadata"]["uid"] in seats and is_expendable(pod, pool):
+                self.violations.append(f"{name} is bought for {pod['metadata']['name']}")
+        if pool is not None and not seats and LABEL_STEP not in labels_of(change.now):
+            self._coming[name] = pool["metadata"]["name"]
+            self._count(pool)
+
+    def _count(self, pool: Object) -> None:
+        """Each machine that is bought without pods, and has none yet, is for a minimum or for headroom."""
+        name, spec = pool["metadata"]["name"], pool["spec"]
+        # A round may die, or lose a write, between giving its room to pods and giving these their seats.
+        most = 1 + spec["limits"].get("min", 0) + sum(entry["count"] for entry in spec.get("headroom") or ())
+        requests = {each["metadata"]["name"]: each for each in self._sim.world.cluster.peek(NODE_REQUESTS)}
+        empty = [each for each in self._coming if not requests.get(each, {}).get("spec", {}).get("reservedFor")]
+        coming = sum(self._coming[each] == name for each in empty)
+        if spec["scaleUp"].get("reserve", True) and coming > most:
+            self.violations.append(f"{coming} machines without pods are on their way to pool {name}, of {most}")
 
     def missing(self) -> list[str]:
         """Return the pools whose headroom has no room, although they do not say why."""

@@ -198,3 +198,15 @@ def test_what_a_minimum_keeps_and_what_it_needs_beside_that_both_stay():
     coming = [node_request(f"default-{n}", "cx22", phase="Pending") for n in range(2)]
     made = planned(scene(*coming, types=[{"name": "cx22", "min": 1}], headroom=[room(3, memory="2Gi")]))
     assert (made.cancelled, made.requests) == ((), ())
+
+
+def test_no_machine_that_is_there_goes_for_one_that_is_only_coming():
+    coming = node_request("n", "cx42", phase="Provisioning", seats=[])
+    made = planned(scene(node("a", annotations=IDLE), coming, headroom=[room(2)]))
+    assert (going(made), made.cancelled) == ([], ())
+
+
+def test_no_machine_goes_for_the_room_of_one_whose_pods_may_never_come():
+    given = scene(node("a", annotations=IDLE), node("b", "cx42"), pod("x", cpu="3"), headroom=[room(2)])
+    made = planned(given)
+    assert ([placed.node for placed in made.placed], going(made)) == (["b"], [])
