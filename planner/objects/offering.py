@@ -33,6 +33,8 @@ class Offering:
     """The provider says that it is sold out, which was seen to be wrong: one machine is tried first."""
     cores: int | None = None
     """Cores of the machine, whole ones, for pools that ask for types by them; None where the class does not tell."""
+    millicores: int | None = None
+    """Its cores in thousandths, where they need not be whole ones; None where `cores` tells, or nobody does."""
     memory: int | None = None
     """Memory of the machine in bytes, as advertised; None as of cores."""
     dedicated: bool | None = None

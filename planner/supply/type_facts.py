@@ -62,8 +62,7 @@ def facts_of(offering: Offering) -> TypeInLocation:
         dedicated=offering.dedicated,
         price=offering.price_per_hour,
         currency=offering.currency,
-        # Cores are whole ones: a machine with half a core more has more for pods than its cores.
-        millicores=max(1000 * (offering.cores or 0), offering.allocatable.get("cpu", 0)),
+        millicores=offering.millicores or max(1000 * (offering.cores or 0), offering.allocatable.get("cpu", 0)),
         capacity_bytes=max(offering.memory or 0, offering.allocatable.get("memory", 0)),
     )
 

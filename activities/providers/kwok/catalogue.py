@@ -29,6 +29,7 @@ def offerings(node_class: KwokNodeClass) -> tuple[Offering, ...]:
             attach_limits=node_class.spec.attach_limits,
             available=location.available,
             cores=capacity(server_type)["cpu"] // 1000,
+            millicores=capacity(server_type)["cpu"],
             memory=capacity(server_type)["memory"],
             dedicated=False,
         )

@@ -51,6 +51,13 @@ def test_what_would_go_beyond_a_limit_is_not_bought(limits, bought):
     assert types(planned(given)) == bought
 
 
+@pytest.mark.parametrize(("cpu", "bought"), [("1500m", 1), ("1499m", 0), (3, 2), ("4499m", 2)])
+def test_half_a_core_counts_as_half(cpu, bought):
+    kinds = [server_type("cx22", capacity={"cpu": "1500m", "memory": "4Gi"}, overhead={"cpu": "200m"})]
+    pods = [pod(f"p-{k}", "1200m", "64Mi", owner="rs") for k in range(4)]
+    assert len(planned(scene(*pods, kinds=kinds, types=("cx22",), limits={"cpu": cpu})).requests) == bought
+
+
 @rows(
     "others",
     {
