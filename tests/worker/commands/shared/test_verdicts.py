@@ -64,6 +64,15 @@ def test_offerings_by_reason_the_cheapest_first():
     }
 
 
+def test_a_limit_in_cores_is_named():
+    pools = [node_pool(types=("cx22", "cx32"), limits={"max": 9, "cpu": 5})]
+    found = judged("web", pods=[pod("web", "1")], pools=pools, nodes=[node("m-1")], classes=[kwok_node_class()])
+    assert [(group.reason, group.members) for group in found.offerings] == [
+        (FITS, ("cx22 in fsn1 of default",)),
+        ("pool default is at its limit of 5 cpu: its machines have 2, and cx32 has 4", ("cx32 in fsn1 of default",)),
+    ]
+
+
 def test_what_nobody_judges_is_named_for_all_of_them():
     found = judged("web", pods=[pod("web", resourceClaims=[{"name": "gpu"}])], nodes=[node("a"), node("b")])
     reason = "the pod cannot be judged: spec.resourceClaims"

@@ -83,6 +83,11 @@ def row(text: str, *beginning: str) -> list[str]:
     return found[0]
 
 
+def test_limits_in_cores_memory_and_money_stand_beside_the_max():
+    limits = {"max": 9, "cpu": 32, "memory": "64Gi", "pricePerHour": "0.25"}
+    assert "9, 32 cpu, 64Gi, 0.25 per hour" in drawn(Scene(pools=[node_pool(limits=limits)]), width=200)
+
+
 def test_pools_demand_and_machines_are_told():
     text = drawn(busy())
     # 5 machines of type cx22 at 0.0066.
