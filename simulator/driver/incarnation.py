@@ -9,8 +9,8 @@ from random import Random
 from typing import Final, TypeVar
 
 from activities.kube.cache import Cache, followed_since
-from activities.ports.cluster import NODE_POOLS, NODES, PROVISIONING_REQUESTS
-from activities.ports.errors import GrowthError
+from activities.ports.cluster import NODE_POOLS, NODES, PROVISIONING_REQUESTS, Object, ObjectList, Resource
+from activities.ports.errors import GrowthError, NotFound
 from activities.ports.ports import Ports
 from activities.ports.provider import Provider
 from activities.round.observe import SURROUNDINGS
@@ -26,6 +26,28 @@ _LONGEST_PAUSE_SECONDS: Final = 10.0
 """Between two passes of a provider's own loop, as the worker has them."""
 
 T = TypeVar("T")
+
+
+class _Followed:
+    """Reads from the cache, which follows no ProvisioningRequests: nobody in a history has defined them."""
+
+    def __init__(self, cache: Cache) -> None:
+        self._cache = cache
+
+    async def list(self, resource: Resource) -> ObjectList:
+        """Return the objects of the resource that the cache knows of.
+
+        Raises:
+            NotFound: it is not defined.
+            Unreachable: the cache knows none yet.
+        """
+        if resource == PROVISIONING_REQUESTS:
+            raise NotFound(f"{resource.plural} are not defined")
+        return await self._cache.list(resource)
+
+    async def get(self, resource: Resource, name: str, *, namespace: str | None = None) -> Object:
+        """Return the object that the cache knows of."""
+        return await self._cache.get(resource, name, namespace=namespace)
 
 
 class _Line:
@@ -93,12 +115,11 @@ class Incarnation:
             refuses_pod_writes=lambda: world.refuses_pod_writes,
         )
         lifecycles = [row.stored.resource for row in world.lifecycles]
-        followed = (*SURROUNDINGS, PROVISIONING_REQUESTS, NODE_POOLS, world.node_classes, *lifecycles)
-        cache = Cache(self.connection, followed, sleep=_pause)
+        cache = Cache(self.connection, (*SURROUNDINGS, NODE_POOLS, world.node_classes, *lifecycles), sleep=_pause)
         line = _Line(f"line of {name}", lambda: self.connection.is_cut)
         watched_for = self.connection.presence.lasts
         watched_since = followed_since(cache, NODES, self.now, watched_for)
-        own = world.ports(self.connection, cache, now=self.now, call=line, watched_for=watched_for)
+        own = world.ports(self.connection, _Followed(cache), now=self.now, call=line, watched_for=watched_for)
         ports = equip(replace(own, watched_since=watched_since))
         self._tended = tuple(ports.providers.values()) if world.do_workers_tend else ()
         self.driver = Driver(ports, cache, run=name, tell=tell, memory=memory, lifecycles=world.lifecycles)
