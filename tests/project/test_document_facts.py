@@ -24,6 +24,7 @@ from planner.lifecycle.step import DecisionKind
 from planner.model.plan import TOO_MUCH
 from planner.packing.domains.domain_counts import APART, NEAR, SPREAD, WAITS
 from planner.policies import next_round as rounds
+from planner.policies.expendable import EXPENDABLE
 from planner.report.pool_report import POOL_PAUSED
 from planner.supply import unavailable
 from planner.supply.lost_places import PLACEMENT_REFUSED
@@ -108,6 +109,7 @@ def test_every_reason_of_a_pod_without_a_place_has_its_row():
         request.BUYING_PAUSED,
         request.REAL_CLUSTER,
         PLACEMENT_REFUSED,
+        EXPENDABLE,
     }
 
 

@@ -108,6 +108,8 @@ def test_without_machines_it_is_the_problem_that_the_round_solves(scene: Scene):
     scene.nodes, scene.requests, scene.removals = [], [], []
     for one in scene.pools:
         one["spec"]["limits"].pop("min", None)
+        one["spec"].pop("headroom", None)
+        one["spec"].get("scaleUp", {}).pop("expendablePriority", None)
         for kind in one["spec"]["serverTypes"]:
             kind.pop("min", None)
     problem, made = read(scene), plan(scene.snapshot())
