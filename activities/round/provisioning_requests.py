@@ -32,11 +32,11 @@ _ANSWERED_WITHIN: Final = timedelta(minutes=1)
 
 async def answer_provisioning_requests(ports: Ports, writes: RoundWrites, now: datetime) -> None:
     """Tell each ProvisioningRequest that waits for an answer that Growth does not serve it."""
-    found: Sequence[Object] = ()
+    all_requests: Sequence[Object] = ()
     with suppress(NotFound, Forbidden, Unreachable):
-        found = (await ports.reader.list(PROVISIONING_REQUESTS)).items
+        all_requests = (await ports.reader.list(PROVISIONING_REQUESTS)).items
     await writes.each(
-        [item for item in found if is_unanswered(item, now)],
+        [item for item in all_requests if is_unanswered(item, now)],
         lambda item: f"condition of ProvisioningRequest {item['metadata'].get('namespace')}/{item['metadata']['name']}",
         lambda item: _answer(ports.cluster, item, now),
     )

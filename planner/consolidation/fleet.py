@@ -178,11 +178,11 @@ def _may_go(machine: Machine) -> bool:
 
 
 def idle_machines(
-    candidates: Iterable[Candidate], kept: Collection[str], machines: Iterable[Machine]
+    candidates: Iterable[Candidate], kept_machines: Collection[str], machines: Iterable[Machine]
 ) -> frozenset[str]:
     """Return the machines without pods that will go by themselves, those that a minimum may keep left out.
 
-    What checks refuse, or headroom needs, is `kept`.
+    What checks refuse, or headroom needs, is `kept_machines`.
     """
     staying: dict[str, int] = {}
     for machine in machines:
@@ -192,7 +192,7 @@ def idle_machines(
         machine, limits = candidate.machine, candidate.pool.spec.limits
         own_minimum = max([limits.min, sum(each.min for each in candidate.pool.spec.server_types)])
         is_idle = candidate.action is MachineAction.REMOVE and not movable(machine)
-        if is_idle and machine.name not in kept and staying[machine.pool] > own_minimum:
+        if is_idle and machine.name not in kept_machines and staying[machine.pool] > own_minimum:
             staying[machine.pool] -= 1
             idle.add(machine.name)
     return frozenset(idle)

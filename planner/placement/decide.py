@@ -69,17 +69,17 @@ def decide(known: KnownState, packer: Packer, stages: Stages) -> Decided:
         other = settle(admitted, open_supply, packer, stages)
         if _number_left(other) < _number_left(settled):
             supply, settled = open_supply, other
-    kept = keep_headroom(known, settled.assignment, supply.places)
-    bought_for = buyable_headroom(kept.left, pool_kinds, before)
+    kept_headroom = keep_headroom(known, settled.assignment, supply.places)
+    bought_for = buyable_headroom(kept_headroom.left, pool_kinds, before)
     if bought_for:
         # In one problem with the pods that wait: a larger machine for both may cost less than two.
         after = limits.saved()
         limits.restore(before)
-        together = settle([*admitted, *bought_for], replace(supply, places=kept.places), packer, stages)
+        together = settle([*admitted, *bought_for], replace(supply, places=kept_headroom.places), packer, stages)
         if _number_left(together) > _number_left(settled):
             limits.restore(after)
         else:
-            supply, settled, bought_for = replace(supply, places=kept.places), together, []
+            supply, settled, bought_for = replace(supply, places=kept_headroom.places), together, []
     with stages("decide"):
         assembly, packing, assignment = settled.assembly, settled.packing, settled.assignment
         known.refused_placements.learn_of_room(_rooms(assembly, assignment, known.supply), known.supply)
@@ -106,10 +106,10 @@ def decide(known: KnownState, packer: Packer, stages: Stages) -> Decided:
             after=after,
             ceiling=frozenset(pod.uid for r in refused if r.group.key in after.at_ceiling for pod in r.pods),
             headroom=DecidedHeadroom(
-                machines=kept.machines | assignment.held,
-                cancels=kept.cancels,
-                on_nodes=kept.on_nodes,
-                short=shortages(_without_room(kept, settled), pool_kinds, limits, delayed=bought_for),
+                machines=kept_headroom.machines | assignment.held,
+                cancels=kept_headroom.cancels,
+                on_nodes=kept_headroom.on_nodes,
+                short=shortages(_without_room(kept_headroom, settled), pool_kinds, limits, delayed=bought_for),
             ),
         )
 
@@ -119,10 +119,10 @@ def _number_left(settled: Settlement) -> int:
     return sum(len(pods) for pods in settled.assignment.left.values() if not pods[0].is_headroom)
 
 
-def _without_room(kept: KeptHeadroom, settled: Settlement) -> Iterator[PodGroup]:
+def _without_room(kept_headroom: KeptHeadroom, settled: Settlement) -> Iterator[PodGroup]:
     """Yield the headroom that has no room and that nothing is bought for."""
     bought = {placed.pod.uid for machine in settled.assignment.bought for placed in machine.pods}
-    for group in kept.left:
+    for group in kept_headroom.left:
         if pods := tuple(pod for pod in group.pods if pod.uid not in bought):
             yield replace(group, pods=pods)
 

@@ -131,8 +131,8 @@ class _Sharing:
             ordered = sorted(sets, key=lambda some: (sum(spare[name] for name in some), len(some)))
             return next(some for some in ordered if self._left_on(some) <= most)
         tries = iter(range(_MOST_TRIED))
-        found = [self._pruned(start, most, tries) for start in self._starts(names, most)]
-        return min(found, key=lambda some: sum(spare[name] for name in some))
+        choices = [self._pruned(start, most, tries) for start in self._starts(names, most)]
+        return min(choices, key=lambda some: sum(spare[name] for name in some))
 
     def _starts(self, names: Sequence[str], most: int) -> Iterator[list[str]]:
         yield list(names)
@@ -144,14 +144,14 @@ class _Sharing:
 
     def _pruned(self, names: Sequence[str], most: int, tries: Iterator[int]) -> list[str]:
         """Return the machines without those that are not needed, the dearest first."""
-        kept = list(names)
+        needed_names = list(names)
         for name in reversed(names):
             if next(tries, None) is None:
                 break
-            others = [other for other in kept if other != name]
+            others = [other for other in needed_names if other != name]
             if self._left_on(others) <= most:
-                kept = others
-        return kept
+                needed_names = others
+        return needed_names
 
     def _left_on(self, names: Collection[str]) -> int:
         return sum(self._packed(names).unplaced.values())

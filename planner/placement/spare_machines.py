@@ -50,10 +50,10 @@ def was_idle(machine: Machine) -> bool:
 
 def _kept_by_minimums(idle: Sequence[Candidate], machines: Iterable[Machine]) -> Iterator[str]:
     names = {candidate.machine.name for candidate in idle}
-    kept = Counter((m.pool, m.server_type) for m in machines if m.stays and m.name not in names)
+    number_kept = Counter((m.pool, m.server_type) for m in machines if m.stays and m.name not in names)
     for candidate in sorted(idle, key=lambda one: (was_idle(one.machine), one.machine.name)):
         kind = candidate.machine.pool, candidate.machine.server_type
         _, least = minimums(candidate.pool, candidate.machine.server_type)
-        if kept[kind] < least:
-            kept[kind] += 1
+        if number_kept[kind] < least:
+            number_kept[kind] += 1
             yield candidate.machine.name

@@ -296,10 +296,10 @@ class Scenario:
 
     def _settled(self) -> list[str]:
         least = {name: pool["spec"]["limits"].get("min", 0) for name, pool in self._scenario.pools.items()}
-        kept = self.headroom.names()
+        pools_with_headroom = self.headroom.names()
         return [
             *self._end.unsettled(),
-            *self._end.surplus({name: number for name, number in least.items() if name not in kept}),
+            *self._end.surplus({name: number for name, number in least.items() if name not in pools_with_headroom}),
             *self.headroom.missing(),
             *self.headroom.surplus(least),
         ]
