@@ -203,7 +203,7 @@ def _score(made: Arrangement) -> tuple[object, ...]:
     assembly = made.assembly
     missing: dict[int, int] = {}
     for group, placed in zip(assembly.given.groups, assembly.placed(made.packing.unplaced), strict=True):
-        tier = group.example.priority
+        tier = group.tier
         missing[tier] = missing.get(tier, 0) + group.count - placed
     cost = assembly.problem.cost(made.packing.nodes)
     return tuple((-tier, n) for tier, n in sorted(missing.items(), reverse=True)), cost

@@ -330,7 +330,7 @@ def _unsplit_rows(given: PackingInput, answer: Split) -> tuple[GroupRow, ...]:
             demand=given.demands[i],
             count=group.count,
             bins=given.holder_sets[i],
-            tier=group.example.priority,
+            tier=group.tier,
             per_node=1 if answer.shuns_itself[i] else answer.most_together.get(i),
             apart=frozenset(answer.apart[i]),
         )
@@ -352,7 +352,7 @@ def _rows(given: PackingInput, answer: Split) -> tuple[GroupRow, ...]:
                 demand=taken(share.pods, given.demands, answer.rations),
                 count=share.count,
                 bins=share.bins,
-                tier=max(given.groups[i].example.priority for i, _ in share.pods),
+                tier=max(given.groups[i].tier for i, _ in share.pods),
                 per_node=min(limits, default=None),
                 apart=frozenset(o for i, _ in share.pods for o in _apart(i, answer, shares_of) if o != k),
             )

@@ -17,6 +17,7 @@ from planner.packing.problem import Packer
 from planner.placement.headroom import DecidedHeadroom, KeptHeadroom, buyable_headroom, keep_headroom, shortages
 from planner.placement.known_state import KnownState
 from planner.placement.settle import Settlement, Supply, settle
+from planner.placement.shares.fair import Fair, settle_fairly
 from planner.policies.admission import BackedOff, Miss, Refused, admit, remember, waiting
 from planner.policies.class_budget import MOST_OF_ROUND, within_budget
 from planner.policies.refused_placements import RoomSeen
@@ -62,35 +63,43 @@ def decide(known: KnownState, packer: Packer, stages: Stages) -> Decided:
         refused += over
     supply = Supply(known.supply, pool_kinds, limits, known.pod_counts, known.machines)
     before = limits.saved()
-    settled = settle(admitted, supply, packer, stages)
+    fair = settle_fairly(admitted, supply, packer, stages, known)
+    admitted, settled = fair.groups, fair.settled
     if settled.assignment.left and any(place.only_owners is not None for place in known.supply):
         # For pods that nothing can be bought for, machines that are being emptied for others come back, too.
         open_supply = replace(supply, places=tuple(replace(place, only_owners=None) for place in known.supply))
-        other = settle(admitted, open_supply, packer, stages)
-        if _number_left(other) < _number_left(settled):
-            supply, settled = open_supply, other
-    kept_headroom = keep_headroom(known, settled.assignment, supply.places)
-    bought_for = buyable_headroom(kept_headroom.left, pool_kinds, before)
-    if bought_for:
-        # In one problem with the pods that wait: a larger machine for both may cost less than two.
         after = limits.saved()
         limits.restore(before)
-        together = settle([*admitted, *bought_for], replace(supply, places=kept_headroom.places), packer, stages)
-        if _number_left(together) > _number_left(settled):
-            limits.restore(after)
+        other = settle(admitted, open_supply, packer, stages, fair.bounds.trim_of_machines)
+        if _number_left(other) < _number_left(settled):
+            supply, settled = open_supply, other
         else:
-            supply, settled, bought_for = replace(supply, places=kept_headroom.places), together, []
+            limits.restore(after)
+    kept_headroom = keep_headroom(known, settled.assignment, supply.places)
+    after = limits.saved()
+    limits.restore(before)
+    bought_for = buyable_headroom(kept_headroom.left, pool_kinds, limits)
+    if bought_for:
+        # In one problem with the pods that wait: a larger machine for both may cost less than two.
+        beside = replace(supply, places=kept_headroom.places)
+        together = settle([*admitted, *bought_for], beside, packer, stages, fair.bounds.trim_of_machines)
+        if _number_left(together) <= _number_left(settled):
+            supply, settled, bought_for, after = beside, together, [], limits.saved()
+    limits.restore(after)
     with stages("decide"):
         assembly, packing, assignment = settled.assembly, settled.packing, settled.assignment
-        known.refused_placements.learn_of_room(_rooms(assembly, assignment, known.supply), known.supply)
+        known.refused_placements.learn_of_room(_rooms(fair, assembly, assignment, known.supply), known.supply)
         requests = settled.requests(supply)
         if assignment.left:
             raised = RaisedLimits(assembly, packing, limits, known.pod_counts)
             neighbours = NeighbourReasons(assembly, packing, known.pod_counts, limits)
             refused += [
-                Refused(admitted[i], _why(i, assembly, pool_kinds, limits, raised=raised, neighbours=neighbours), pods)
-                for i, pods in assignment.left.items()
+                Refused(
+                    group, (*first, *_why(i, assembly, pool_kinds, limits, raised=raised, neighbours=neighbours)), pods
+                )
+                for i, left in assignment.left.items()
                 if i < len(admitted)
+                for group, first, pods in fair.told_apart(admitted[i], left)
             ]
         missed = {
             key: Miss(key, _policy(r, pool_kinds), finds[key]) for r in refused if r.is_miss and (key := r.group.key)
@@ -127,14 +136,14 @@ def _without_room(kept_headroom: KeptHeadroom, settled: Settlement) -> Iterator[
             yield replace(group, pods=pods)
 
 
-def _rooms(assembly: Assembly, assignment: Assignment, supply: Sequence[Place]) -> Iterator[RoomSeen]:
+def _rooms(fair: Fair, assembly: Assembly, assignment: Assignment, supply: Sequence[Place]) -> Iterator[RoomSeen]:
     """Yield the pods that the plan has room for on Nodes that are there and open, the oldest of a group first."""
     open_nodes = {place.machine.name: place for place in supply if place.rank is Rank.NODE}
     names = {placed.pod: placed.node for placed in assignment.placed if placed.node in open_nodes}
     for group in assembly.given.groups if names else ():
         for pod in group.pods:
             if (name := names.get(pod.key)) is not None:
-                yield RoomSeen(group, pod, open_nodes[name])
+                yield RoomSeen(fair.bounds.unbarred(group, pod), pod, open_nodes[name])
 
 
 def _fingerprints(groups: Sequence[PodGroup], pod_counts: PodCounts) -> dict[str, str]:

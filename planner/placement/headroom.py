@@ -18,7 +18,7 @@ from planner.placement.headroom_pods import headroom_groups, position_of
 from planner.placement.headroom_room import HeadroomRoom
 from planner.placement.known_state import KnownState
 from planner.report.unplaced import why_unplaced
-from planner.supply.limits import LimitKey, Limits
+from planner.supply.limits import Limits
 from planner.supply.machine_kind import PoolKinds
 from planner.supply.places import Place, Rank
 from planner.supply.pod_group import PodGroup
@@ -75,12 +75,9 @@ def keep_headroom(known: KnownState, assignment: Assignment, places: Sequence[Pl
     )
 
 
-def buyable_headroom(
-    groups: Iterable[PodGroup], pool_kinds: Mapping[str, PoolKinds], limits: Mapping[LimitKey, int]
-) -> list[PodGroup]:
+def buyable_headroom(groups: Iterable[PodGroup], pool_kinds: Mapping[str, PoolKinds], limits: Limits) -> list[PodGroup]:
     """Return the headroom that some machine could be bought for, as far as these `limits` go."""
-    left = Limits(limits)
-    kinds = [kind for kind in buyable(pool_kinds) if left.left(kind, 1) > 0]
+    kinds = [kind for kind in buyable(pool_kinds) if limits.left(kind, 1) > 0]
     return [group for group in groups if any(fits_kind(group, kind) for kind in kinds)]
 
 

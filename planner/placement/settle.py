@@ -4,7 +4,7 @@ Waiting pods and pods that are to leave their machines are settled by the same r
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from planner.model.plan import PlannedRequest
@@ -64,7 +64,13 @@ class Settlement:
         return requests_of(self.assignment.bought, [*self.ahead, *self.top_up], choices.explanation)
 
 
-def settle(groups: Sequence[PodGroup], supply: Supply, packer: Packer, stages: Stages) -> Settlement:
+Trim = Callable[[Assembly, Packing], Packing]
+"""Returns the packing without what may not be used or bought."""
+
+
+def settle(
+    groups: Sequence[PodGroup], supply: Supply, packer: Packer, stages: Stages, trim: Trim | None = None
+) -> Settlement:
     """Return where the pods of these groups go; what is bought for them is taken from the limits of the supply."""
     pool_kinds, limits, machines = supply.pool_kinds, supply.limits, supply.machines
 
@@ -91,6 +97,8 @@ def settle(groups: Sequence[PodGroup], supply: Supply, packer: Packer, stages: S
         top_up_at_most = kept_by_pools(machines.values(), pool_kinds, limits, minimum)
         arrangement = arrange(assembled, packed, supply.pod_counts)
         assembly, packing = arrangement.assembly, arrangement.packing
+        if trim is not None:
+            packing = trim(assembly, packing)
         assignment = assign(assembly, packing)
         for kind in _paid(assembly, packing):
             limits.take(kind)

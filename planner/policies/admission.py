@@ -49,6 +49,7 @@ class Refused:
         """Whether it counts as a round without a place.
 
         Of pods that the scheduler refused where there was room it does not: others of that hash have found no miss.
+        Nor of pods whose namespace has come to its bound or had its turn: those of other namespaces are of that hash.
         """
         return self.group.lost_places is None and self.reasons[0].code not in {
             "NotJudged",
@@ -56,6 +57,8 @@ class Refused:
             "VolumeUnbound",
             "WaitsForPods",
             EXPENDABLE,
+            "NamespaceLimit",
+            "LimitShared",
             TOO_MUCH,
         }
 

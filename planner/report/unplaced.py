@@ -5,6 +5,7 @@ PoolBlocked, BuyingPaused (the pool buys nothing); NoCompatibleOffering (labels 
 OfferingUnavailable (sold out), LimitReached (max), NoRoom; VolumeUnbound, VolumeElsewhere (volumes),
 HostPortTaken; PlacementRefused (by the scheduler, where there was room); NotJudged, BackOff (not planned for);
 Expendable (nothing is bought for its priority).
+From `planner.placement.shares`: NamespaceLimit (limits.perNamespace), LimitShared (others had their turn).
 From `planner.packing.domains`: SpreadUnsatisfiable, AntiAffinity, AffinityUnsatisfiable, WaitsForPods.
 """
 

@@ -19,6 +19,7 @@ from planner.objects.predicates import holds, is_about_its_node
 from planner.scheduling.attachments import shared_volumes
 from planner.supply.lost_places import LostPlaces, LostPlacesByClass
 
+_TURNS = 2
 _HASH_CHARACTERS = 16
 """64 bits: no two of the few thousand classes of a cluster meet by accident."""
 
@@ -35,6 +36,13 @@ class PodGroup:
     """Pools that may buy for it; empty until they are chosen."""
     lost_places: LostPlaces | None = None
     """Where the scheduler did not bind such pods although a plan had room for them."""
+    turn: int = 0
+    """0, or 1 for pods of the same priority that come after those of turn 0 where a limit is shared."""
+
+    @property
+    def tier(self) -> int:
+        """The order in which groups get a place where not all can have one: a higher one first."""
+        return self.example.priority * _TURNS - self.turn
 
     @property
     def example(self) -> Pod:

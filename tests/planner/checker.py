@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 
 from planner.model.plan import Plan
-from tests.planner import checker_headroom, checker_topology, checker_volumes
+from tests.planner import checker_headroom, checker_shares, checker_topology, checker_volumes
 from tests.planner.checker_sums import PoolSums
 from tests.planner.lookups import Lookups
 from tests.planner.reading import (
@@ -40,6 +40,7 @@ class Checker(Lookups):
         world, kept = self.world(), self.storage()
         return [
             *(sentence for check in checks for sentence in check()),
+            *checker_shares.violations(self),
             *checker_topology.violations(world),
             *checker_volumes.violations(world, kept),
             *checker_headroom.violations(self),
@@ -230,7 +231,7 @@ class Checker(Lookups):
             pod, code = self.pods[unplaced.pod], unplaced.reasons[0].code if unplaced.reasons else ""
             if code == "NotJudged" and not is_beyond(pod):
                 yield f"{unplaced.pod} is not judged although it has nothing unusual"
-            if is_beyond(pod) or code in ("BackOff", "NotJudged"):
+            if is_beyond(pod) or code in ("BackOff", "NotJudged", "NamespaceLimit"):
                 continue
             if self.is_expendable(pod) != (code == "Expendable"):
                 yield f"{unplaced.pod} waits by {code}, and is {'' if self.is_expendable(pod) else 'not '}expendable"

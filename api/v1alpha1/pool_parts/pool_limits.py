@@ -5,6 +5,7 @@ from typing import Annotated, Any, Final
 from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
 from api.model import Model
+from api.quantity import Quantity
 from api.rules import RULES, Text, rule, rules
 from api.v1alpha1.pool_server_type import MIN_ABOVE_MAX, Count, Most
 
@@ -39,6 +40,15 @@ def _int_or_string(form: Text) -> dict[str, Any]:
     }
 
 
+class NamespaceLimits(Model):
+    """Bounds on what is bought for the pods of one namespace."""
+
+    machines: Most | None = None
+    """Most machines at any time of which one namespace's pods request most of the cpu. Without it, any number."""
+    cpu: Quantity | None = None
+    """Most cpu that pods of one namespace request on machines of the pool. Without it, any amount."""
+
+
 class PoolLimits(Model):
     """Bounds over all server types of the pool."""
 
@@ -54,6 +64,8 @@ class PoolLimits(Model):
     """Most memory of all machines together, by their server types, with a unit. Without it, as much as max allows."""
     price_per_hour: Annotated[str, _MONEY] | None = None
     """Most that all machines together cost per hour, in the currency of the class. Without it, what max allows."""
+    per_namespace: NamespaceLimits | None = None
+    """Bounds on what is bought for pods of each single namespace. Without it, none."""
 
     @model_validator(mode="after")
     def _bounds(self) -> "PoolLimits":
