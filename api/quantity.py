@@ -46,6 +46,7 @@ PRICE: Final = Text(
     form='a decimal number in quotes, such as "0.0106", with at most nine digits on either side',
 )
 _PRICE_UNIT: Final = 'A decimal number in quotes, such as "0.0106".'
+_HOURS_PER_MONTH: Final = 730
 _BYTES: Final = ("memory", "ephemeral-storage")
 _BINARY_SUFFIXES: Final = (("Ti", 1 << 40), ("Gi", 1 << 30), ("Mi", 1 << 20), ("Ki", 1 << 10))
 
@@ -159,6 +160,14 @@ def parse_price(text: object) -> Decimal:
         msg = f"{text!r} must be {PRICE.form}"
         raise ValueError(msg)
     return Decimal(text)
+
+
+def price_per_month(per_hour: Decimal) -> Decimal:
+    """Return a price per hour for a month, which is 730 hours here: exact, nothing is rounded.
+
+    Source: a year of 8,760 hours in twelve parts, as clouds quote it.
+    """
+    return per_hour * _HOURS_PER_MONTH
 
 
 def format_price(price: Decimal) -> str:

@@ -170,7 +170,7 @@ class NodePoolStatus(Payload):
     currency: str | None = None
     """Currency of that price."""
     conditions: Conditions = ()
-    """Conditions of the pool: Ready, AtMax, Blocked; DeadNodes, HeadroomShort, Paused and others as there is cause."""
+    """Conditions of the pool: Ready, AtMax, Blocked; HeadroomShort, NearPriceLimit and others as there is cause."""
     refused_placements: Annotated[tuple[RefusedPlacement, ...], Field(max_length=MOST_PLACEMENTS)] = ()
     """Pods that the scheduler did not bind where a plan had room for them, each while that is remembered."""
     consolidation: ConsolidationStatus | None = None

@@ -17,6 +17,7 @@ from planner.report.pool_report import (
     MOST_UNREADY,
     POOL_PAUSED,
 )
+from planner.report.price_limit import passed_price_limit
 
 EVENTS_PER_ROUND: Final = 50
 """More would flood the API server; what is left is summed on the pool. Source: docs/design.md#events."""
@@ -96,10 +97,15 @@ def _sums(snapshot: Snapshot, left: Mapping[str, int]) -> Iterable[PlannedEvent]
 
 def _about_pools(snapshot: Snapshot, reports: Iterable[PoolReport]) -> Iterable[PlannedEvent]:
     uids = {pool.metadata.name: pool.metadata.uid for pool in snapshot.pools}
+    before = {pool.metadata.name: pool.status for pool in snapshot.pools}
     has_told_most = False
     for report in reports:
         for condition in report.status.conditions:
             is_about_most = condition.reason == MOST_UNREADY
+            if passed_price_limit(before[report.name], condition):
+                yield PlannedEvent(
+                    "NodePool", report.name, None, uids[report.name], condition.reason, condition.message, warning=True
+                )
             # That most Nodes of the cluster are not Ready is told once, whatever pools have dead ones.
             if not _is_wrong(condition) or (is_about_most and has_told_most):
                 continue

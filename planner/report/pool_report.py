@@ -13,6 +13,7 @@ from api.v1alpha1.node_pool import NodePoolStatus, PoolCounts
 from api.v1alpha1.refused_placement import RefusedPlacement
 from planner.model.plan import BudgetState, DueMachines, PlannedRemoval, PlannedRequest, PoolReport, Reason, Snapshot
 from planner.objects.kinds import Pod
+from planner.report.price_limit import NEAR_PRICE_LIMIT, near_price_limit
 from planner.report.unplaced import limit_reached
 from planner.supply.limits import Limits
 from planner.supply.machine_kind import PoolKinds
@@ -59,6 +60,7 @@ _OVER: Final = {
     MOVES_FAIL: "NoMovesFail",
     SAVING_FORGONE: "NoSavingForgone",
     HEADROOM_SHORT: "NoHeadroomShort",
+    NEAR_PRICE_LIMIT: "BelowPriceLimit",
 }
 """Reasons of these once they are over."""
 _TOLD: Final = 3
@@ -104,12 +106,14 @@ def pool_reports(
             removing=sum(machine.is_leaving for machine in own),
             total=len(own),
         )
+        price = sum((cost for cost, _ in costs), Decimal(0))
+        currency = min({currency for _, currency in costs} | _currencies(kinds_of_pool), default=None)
         triggered = {each.condition: each.report for each in (due or {}).get(name, ())}
         status = NodePoolStatus(
             observed_generation=kinds_of_pool.pool.metadata.generation,
             nodes=counts,
-            price_per_hour=sum((price for price, _ in costs), Decimal(0)),
-            currency=min({currency for _, currency in costs} | _currencies(kinds_of_pool), default=None),
+            price_per_hour=price,
+            currency=currency,
             refused_placements=refused_placements.get(name, ()),
             consolidation=(consolidation or {}).get(name),
             conditions=_with_occasional(
@@ -122,6 +126,7 @@ def pool_reports(
                     MOVES_FAIL: (failed_moves or {}).get(name),
                     SAVING_FORGONE: (forgone or {}).get(name),
                     HEADROOM_SHORT: (short_headroom or {}).get(name),
+                    NEAR_PRICE_LIMIT: near_price_limit(kinds_of_pool.pool, price, currency),
                     **{kind: triggered.get(kind) for kind in (FAILING_NODES, OVER_MAX, DRIFTED, TOO_OLD)},
                 },
                 snapshot.now,

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from kubernetes.utils.quantity import parse_quantity as oracle
 
-from api.quantity import parse_millis, parse_quantity, parse_units
+from api.quantity import format_price, parse_millis, parse_quantity, parse_units, price_per_month
 
 LARGEST = 2**63 - 1
 SUFFIXES = ["", "n", "u", "m", "k", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"]
@@ -114,3 +114,10 @@ def test_anything_else_is_refused_with_its_text(text):
 def test_the_oracle_takes_what_kubernetes_does_not(text):
     """Says where the property test above must not draw from; fails when the client becomes stricter."""
     oracle(text)
+
+
+@pytest.mark.parametrize(
+    ("hour", "month"), [("0.0066", "4.818"), ("0.000000001", "0.00000073"), ("1", "730"), ("0", "0")]
+)
+def test_a_month_is_730_hours(hour, month):
+    assert format_price(price_per_month(Decimal(hour))) == month

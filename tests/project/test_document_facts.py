@@ -23,6 +23,8 @@ from planner.lifecycle.seen import Blocker
 from planner.lifecycle.step import DecisionKind
 from planner.model.plan import TOO_MUCH
 from planner.packing.domains.domain_counts import APART, NEAR, SPREAD, WAITS
+from planner.placement.shares.fair import LIMIT_SHARED
+from planner.placement.shares.namespace_bounds import NAMESPACE_LIMIT
 from planner.policies import next_round as rounds
 from planner.policies.expendable import EXPENDABLE
 from planner.report.pool_report import POOL_PAUSED
@@ -110,6 +112,8 @@ def test_every_reason_of_a_pod_without_a_place_has_its_row():
         request.REAL_CLUSTER,
         PLACEMENT_REFUSED,
         EXPENDABLE,
+        LIMIT_SHARED,
+        NAMESPACE_LIMIT,
     }
 
 

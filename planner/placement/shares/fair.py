@@ -16,8 +16,8 @@ from planner.packing.problem import Packer
 from planner.placement.known_state import KnownState
 from planner.placement.settle import Settlement, Supply, settle
 from planner.placement.shares.namespace_bounds import NamespaceBounds
+from planner.placement.shares.namespace_use import namespace_use
 from planner.placement.shares.turns import Contention, contentions, number_in, with_turns
-from planner.supply.namespace_use import namespace_use
 from planner.supply.pod_group import PodGroup
 
 LIMIT_SHARED: Final = "LimitShared"

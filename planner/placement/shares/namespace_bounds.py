@@ -17,7 +17,7 @@ from planner.packing.domains.landing import check_landing
 from planner.packing.problem import Packing
 from planner.placement.known_state import KnownState
 from planner.placement.settle import Trim
-from planner.supply.namespace_use import NamespaceUse, cpu_of, namespace_of, namespace_use
+from planner.placement.shares.namespace_use import NamespaceUse, cpu_of, namespace_of, namespace_use
 from planner.supply.places import Place, Rank
 from planner.supply.pod_group import PodGroup
 
@@ -54,12 +54,10 @@ class NamespaceBounds:
             for pod in sorted(self._asking(groups, pool), key=_precedence):
                 cpu, has = cpu_of(pod), taken[pod.namespace]
                 if cpu and has + cpu > most:
-                    self._bar(
-                        pod,
-                        pool,
-                        f"cpu is {rounded_amount('cpu', most)}, its pods there request {rounded_amount('cpu', has)}, "
-                        f"and this one {rounded_amount('cpu', cpu)}",
-                    )
+                    with_planned = rounded_amount("cpu", has)
+                    own = f"its pods there, with those of this round, request {with_planned}"
+                    asks = f"and this one {rounded_amount('cpu', cpu)}"
+                    self._bar(pod, pool, f"cpu is {rounded_amount('cpu', most)}, {own}, {asks}")
                 else:
                     taken[pod.namespace] += cpu
 
@@ -123,9 +121,9 @@ class NamespaceBounds:
         unplaced = Counter(packing.unplaced)
         for n in dropped:
             unplaced.update(packing.nodes[n].counts)
-        kept = tuple(node for n, node in enumerate(packing.nodes) if n not in dropped)
+        remaining = tuple(node for n, node in enumerate(packing.nodes) if n not in dropped)
         # What was proven is proven of more pods.
-        trimmed = replace(packing, nodes=kept, unplaced=dict(unplaced), proven=0, others=())
+        trimmed = replace(packing, nodes=remaining, unplaced=dict(unplaced), proven=0, others=())
         if assembly.is_related:
             # Others may have been let land by those that are gone.
             idle = assembly.idle_machines(trimmed)

@@ -99,15 +99,15 @@ def contentions(groups: Sequence[PodGroup], settled: Settlement, limits: Limits)
     limited = frozenset[str]().union(*(reach.limited(i) for i in short))
     if not limited:
         return []
-    found: list[Contention] = []
+    contended: list[Contention] = []
     members = [i for i in range(len(groups)) if reach.pools(i) & limited]
     for pools in _components(reach.pools(i) & limited for i in members):
         # Where nothing is bought, there is nothing to give out.
         for priority in sorted({groups[i].example.priority for i in short if reach.pools(i) & pools & bought}):
             of_tier = [i for i in members if groups[i].example.priority == priority and reach.pools(i) & pools]
             if len({pod.namespace for i in of_tier for pod in groups[i].pods}) > 1:
-                found.append(_contention(groups, of_tier, left, pools, reach.largest(pools)))
-    return found
+                contended.append(_contention(groups, of_tier, left, pools, reach.largest(pools)))
+    return contended
 
 
 def with_turns(groups: Sequence[PodGroup], contended: Iterable[tuple[Sequence[Pod], int]]) -> list[PodGroup]:
@@ -168,10 +168,10 @@ def _age(pod: Pod) -> tuple[bool, float, str]:
 def _components(sets: Iterable[frozenset[str]]) -> list[frozenset[str]]:
     """Return the sets joined where they share an element."""
     joined: list[frozenset[str]] = []
-    for one in dict.fromkeys(sets):
-        touching = [other for other in joined if other & one]
-        joined = [other for other in joined if not other & one]
-        joined.append(one.union(*touching))
+    for pools in dict.fromkeys(sets):
+        touching = [other for other in joined if other & pools]
+        joined = [other for other in joined if not other & pools]
+        joined.append(pools.union(*touching))
     return joined
 
 

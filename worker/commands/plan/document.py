@@ -2,7 +2,8 @@
 
     apiVersion          growth.dev/v1alpha1
     result              AllPlaced | NoDemands | IncompletePlacement
-    requests[]          machines to buy: name (a placeholder), pool, serverType, location, pricePerHour, pods[], why
+    requests[]          machines to buy: name (a placeholder), pool, serverType, location, pricePerHour,
+                        pricePerMonth, pods[], why
     requests[].headroom pods of headroom that it has room for; left out where there are none
     requests[].why      shares (used of each resource, 0 to 1), binding (the resource with the highest share),
                         runnerUp and cheaper: serverType, location, pool, pricePerHour, or null; cheaper has an
@@ -16,12 +17,14 @@
     kept[]              nodes without pods that stay for the data on them: node, why
     cancelled[]         requests that nobody needs any more
     costPerHour         of `requests`
+    costPerMonth        the same times 730, as pricePerMonth is everywhere: exact
     lowerBoundPerHour   no plan that places the same pods costs less
     gapPercent          by how much the cost may be above the least possible; null where the bound is zero
     optimal             whether the two are equal
     currency            of all prices
     pools[]             name, counts (as seen: ready, inFlight, removing, total), utilisation (cpu, memory, of ready
-                        nodes, 0 to 1), lock (null: no pool has one yet), delta (bought less removed), conditions[],
+                        nodes, 0 to 1), lock (null: no pool has one yet), delta (bought less removed), pricePerHour,
+                        pricePerMonth and currency of the machines that are there or coming, conditions[],
                         budget[] (by reason: allowed at once, null without a limit, used, left, opensAt where it is 0),
                         due (machines that should go by now, by reason), blockedCount and blocked[], the first 20:
                         machines that a policy would let go and that are kept: node, trigger (reason of the removal),
@@ -45,7 +48,7 @@ from typing import Any, Final
 
 from api.keys import API_VERSION
 from api.meta import format_timestamp
-from api.quantity import format_price
+from api.quantity import format_price, price_per_month
 from planner.model.plan import (
     Alternative,
     Because,
@@ -85,6 +88,7 @@ def document(plan: Plan, seconds: Mapping[Stage, float] | None = None) -> Json:
         "kept": [{"node": machine.node, "why": machine.why} for machine in plan.kept_machines],
         "cancelled": list(plan.cancelled),
         "costPerHour": format_price(plan.cost_per_hour),
+        "costPerMonth": format_price(price_per_month(plan.cost_per_hour)),
         "lowerBoundPerHour": format_price(plan.lower_bound_per_hour),
         "gapPercent": gap_percent(plan),
         "optimal": plan.optimal,
@@ -136,6 +140,7 @@ def _request(request: PlannedRequest) -> Json:
         "serverType": request.server_type,
         "location": request.location,
         "pricePerHour": format_price(request.price_per_hour),
+        "pricePerMonth": format_price(price_per_month(request.price_per_hour)),
         "pods": [f"{seat.namespace}/{seat.name}" for seat in request.seats],
         "why": _because(request.because),
     } | ({"headroom": request.headroom} if request.headroom else {})
@@ -188,13 +193,16 @@ def _reason(reason: Reason) -> Json:
 
 
 def _pool(report: PoolReport, blocked: Sequence[BlockedMachine]) -> Json:
-    status = report.status.to_json()
+    status, price = report.status.to_json(), report.status.price_per_hour
     return {
         "name": report.name,
         "counts": status["nodes"],
         "utilisation": {name: round(share, _SHARE_DECIMALS) for name, share in report.utilisation.items()},
         "lock": None,
         "delta": report.delta,
+        "pricePerHour": None if price is None else format_price(price),
+        "pricePerMonth": None if price is None else format_price(price_per_month(price)),
+        "currency": report.status.currency,
         "conditions": status["conditions"],
         "budget": [_budget(state) for state in report.budget],
         "due": dict(report.due),

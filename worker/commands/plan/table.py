@@ -11,7 +11,16 @@ from api.meta import format_timestamp
 from planner.model.plan import Alternative, Placed, Plan, PlannedRequest, PlanResult, PoolReport, Unplaced
 from planner.report.machine_choice import missed, percent
 from worker.commands.plan.document import BLOCKED_NAMED, blocked_of, gap_percent, replacements, request_name
-from worker.commands.shared.tables import count, money, names, print_anywhere, print_section, table
+from worker.commands.shared.tables import (
+    count,
+    money,
+    money_per_month,
+    money_told,
+    names,
+    print_anywhere,
+    print_section,
+    table,
+)
 
 _COLOURS: Final = {
     PlanResult.ALL_PLACED: "bold green",
@@ -47,7 +56,7 @@ def _headline(out: Console, plan: Plan) -> None:
     line = Text(plan.result.value, style=_COLOURS[plan.result])
     out.print(line.append(f"  {', '.join(parts) or 'nothing to buy'}", style="not bold default"), soft_wrap=True)
     if plan.requests:
-        out.print(f"{money(plan.cost_per_hour)} {plan.currency} per hour, {_quality(plan)}", soft_wrap=True)
+        out.print(f"{money_told(plan.cost_per_hour, plan.currency)}, {_quality(plan)}", soft_wrap=True)
 
 
 def _quality(plan: Plan) -> str:
@@ -61,8 +70,8 @@ def _quality(plan: Plan) -> str:
 def _bought(out: Console, plan: Plan) -> None:
     if not plan.requests:
         return
-    rows = table("", "type", "location", "pool", "per hour", "fullest", "next", "pods")
-    rows.columns[0].justify = rows.columns[4].justify = "right"
+    rows = table("", "type", "location", "pool", "per hour", "per month", "fullest", "next", "pods")
+    rows.columns[0].justify = rows.columns[4].justify = rows.columns[5].justify = "right"
     kinds: dict[tuple[object, ...], list[PlannedRequest]] = {}
     for request in plan.requests:
         shape = tuple(sorted(Counter(seat.owner or seat.name for seat in request.seats).items()))
@@ -76,6 +85,7 @@ def _bought(out: Console, plan: Plan) -> None:
             first.location,
             first.pool,
             money(first.price_per_hour),
+            money_per_month(first.price_per_hour),
             _fullest(first),
             _next(first),
             _for_whom(pods, requests),
@@ -194,8 +204,8 @@ def _blocked(out: Console, plan: Plan) -> None:
 
 
 def _pools(out: Console, reports: Iterable[PoolReport]) -> None:
-    rows = table("name", "ready", "in flight", "removing", "change", "cpu", "memory", "")
-    for column in rows.columns[1:7]:
+    rows = table("name", "ready", "in flight", "removing", "change", "cpu", "memory", "per hour", "per month", "")
+    for column in rows.columns[1:9]:
         column.justify = "right"
     for report in reports:
         counts = report.status.nodes
@@ -214,7 +224,13 @@ def _pools(out: Console, reports: Iterable[PoolReport]) -> None:
             str(counts.removing),
             f"{report.delta:+d}" if report.delta else "0",
             *shares,
+            *_costs(report),
             "; ".join(f"{c.reason}: {c.message}" if c.message else c.reason for c in conditions),
         )
     if rows.row_count:
         print_section(out, "Pools", rows)
+
+
+def _costs(report: PoolReport) -> tuple[str, str]:
+    price = report.status.price_per_hour
+    return ("-", "-") if price is None else (money(price), money_per_month(price))

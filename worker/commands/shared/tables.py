@@ -10,6 +10,7 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
+from api.quantity import price_per_month
 from worker.printing import shown
 
 WIDTH_WITHOUT_TERMINAL: Final = 250
@@ -80,6 +81,16 @@ def names(objects: Sequence[str]) -> str:
 def money(price: Decimal) -> str:
     """Return a price with all its decimals, and at least as many as one column of prices needs to be compared."""
     return f"{price:.4f}" if price == round(price, 4) else f"{price.normalize():f}"
+
+
+def money_per_month(per_hour: Decimal) -> str:
+    """Return a price per hour as one for a month of 730 hours, rounded to two decimals, halves to the even one."""
+    return f"{price_per_month(per_hour):.2f}"
+
+
+def money_told(per_hour: Decimal, currency: str) -> str:
+    """Return a price for a sentence: "0.0066 EUR per hour (4.82 a month)"."""
+    return f"{money(per_hour)} {currency} per hour ({money_per_month(per_hour)} a month)"
 
 
 def count(number: int, noun: str) -> str:

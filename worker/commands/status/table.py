@@ -18,7 +18,16 @@ from worker.commands.plan.table import print_unplaced
 from worker.commands.shared.cluster_view import ClusterView
 from worker.commands.shared.machine_state import is_ours, own_pods, state
 from worker.commands.shared.next_steps import Awaited, awaited
-from worker.commands.shared.tables import count, money, names, print_anywhere, print_section, table
+from worker.commands.shared.tables import (
+    count,
+    money,
+    money_per_month,
+    money_told,
+    names,
+    print_anywhere,
+    print_section,
+    table,
+)
 from worker.commands.shared.times import until
 from worker.commands.status.saving import savings
 
@@ -64,7 +73,7 @@ def _headline(out: Console, view: ClusterView) -> None:
     line = Text(f"{count(total, 'machine')}: {ready} ready, {coming} coming, {going} going{rest}", style="bold")
     cost = _cost(statuses)
     if cost:
-        line.append(f"  {cost} per hour", style="not bold")
+        line.append(f"  {cost}", style="not bold")
     line.append(f"  {shown_time(view.snapshot.now)}", style="not bold dim")
     out.print(line, soft_wrap=True)
 
@@ -74,7 +83,7 @@ def _cost(statuses: Iterable[NodePoolStatus]) -> str:
     for status in statuses:
         if status.currency is not None and status.price_per_hour is not None:
             by_currency[status.currency] = by_currency.get(status.currency, Decimal(0)) + status.price_per_hour
-    return " + ".join(f"{money(price)} {currency}" for currency, price in sorted(by_currency.items()))
+    return " + ".join(money_told(price, currency) for currency, price in sorted(by_currency.items()))
 
 
 def _failing(out: Console, view: ClusterView) -> None:
@@ -100,8 +109,8 @@ def _pools(out: Console, view: ClusterView) -> None:
         out.print()
         out.print("No pool: nothing is bought. `kubectl explain nodepools.growth.dev.spec` tells what one needs.")
         return
-    rows = table("name", "machines", "ready", "coming", "going", "max", "per hour", "not fine")
-    for column in rows.columns[1:7]:
+    rows = table("name", "machines", "ready", "coming", "going", "max", "per hour", "a month", "not fine")
+    for column in rows.columns[1:8]:
         column.justify = "right"
     for report in view.plan.pools:
         nodes = report.status.nodes
@@ -114,6 +123,7 @@ def _pools(out: Console, view: ClusterView) -> None:
             str(nodes.removing),
             _max(view.pool(report.name)),
             "" if price is None else money(price),
+            "" if price is None else money_per_month(price),
             "; ".join(_not_fine(report)) or "-",
         )
     print_section(out, "Pools", rows)
@@ -200,8 +210,8 @@ def _machines(out: Console, view: ClusterView) -> None:
     shown = [m for m in view.machines.values() if m.counts and (is_ours(m) or m.pool)]
     foreign = sum(m.node is not None for m in view.machines.values()) - sum(m.node is not None for m in shown)
     if shown:
-        rows = table("name", "pool", "type", "location", "state", "pods", "per hour")
-        rows.columns[5].justify = rows.columns[6].justify = "right"
+        rows = table("name", "pool", "type", "location", "state", "pods", "per hour", "a month")
+        rows.columns[5].justify = rows.columns[6].justify = rows.columns[7].justify = "right"
         for machine in sorted(shown, key=lambda m: (m.pool, m.name)):
             rows.add_row(*_row(machine, view))
         print_section(out, "Machines", rows)
@@ -221,4 +231,5 @@ def _row(machine: Machine, view: ClusterView) -> tuple[str, ...]:
         state(machine, view.snapshot.now),
         str(len(own_pods(machine))),
         cost if today is None or today == price else f"{cost}, {money(today[0])} today",
+        "?" if price is None else money_per_month(price[0]),
     )

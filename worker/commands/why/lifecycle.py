@@ -24,7 +24,7 @@ from worker.commands.shared.next_steps import (
     sentence,
     step_of,
 )
-from worker.commands.shared.tables import count, money, names
+from worker.commands.shared.tables import count, money_told, names
 from worker.commands.shared.times import ago, clock, until
 from worker.commands.why.replacement import why_replaced, why_replaces
 
@@ -104,7 +104,7 @@ def limits_of_drain(removal: NodeRemovalRequest, view: ClusterView) -> Iterator[
 
 def _what(machine: Machine, view: ClusterView) -> str:
     price = view.price(machine)
-    cost = "at a price that its class does not tell" if price is None else f"at {money(price[0])} {price[1]} per hour"
+    cost = "at a price that its class does not tell" if price is None else f"at {money_told(*price)}"
     return f"a {machine.server_type} in {machine.location} {cost}"
 
 

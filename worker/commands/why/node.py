@@ -21,7 +21,7 @@ from planner.supply.replacement.moving import taking_pods
 from worker.commands.shared.cluster_view import ClusterView, ToldEvent
 from worker.commands.shared.machine_state import awaited_pods, is_ours, own_pods, per_node_pods, state
 from worker.commands.shared.next_steps import deadline, removal_commands, sentence, step_of
-from worker.commands.shared.tables import count, money, names
+from worker.commands.shared.tables import count, money, money_told, names
 from worker.commands.shared.times import since, until
 from worker.commands.why.budget import budget_state, when_it_opens
 from worker.commands.why.consolidation import why_not_moved
@@ -69,7 +69,7 @@ def _cost(machine: Machine, view: ClusterView) -> str:
     price, today = view.price(machine), view.price_today(machine)
     if price is None:
         return "price unknown: its class does not list it"
-    paid = f"{money(price[0])} {price[1]} per hour"
+    paid = money_told(*price)
     if today is None or today == price:
         return paid
     return f"{paid}, {money(today[0])}{'' if today[1] == price[1] else f' {today[1]}'} today"

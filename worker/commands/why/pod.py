@@ -12,7 +12,7 @@ from planner.scheduling.volume_places import resolve
 from planner.supply.pod_group import GroupKeys, choose_pools
 from worker.commands.shared.cluster_view import ClusterView, ToldEvent
 from worker.commands.shared.machine_state import state
-from worker.commands.shared.tables import count, money
+from worker.commands.shared.tables import count, money_told
 from worker.commands.shared.verdicts import lost_places_of, verdicts
 
 _EVENTS: Final = 3
@@ -114,7 +114,7 @@ def _hint(kind: str, name: str, *, is_live: bool) -> str:
 def _bought(request: PlannedRequest, view: ClusterView) -> str:
     others = len(request.seats) - 1
     beside = f" and {count(others, 'other pod')}" if others else ""
-    price = f"{money(request.price_per_hour)} {view.plan.currency} per hour"
+    price = money_told(request.price_per_hour, view.plan.currency)
     return (
         f"The next round buys a {request.server_type} in {request.location} of pool {request.pool} "
         f"at {price} for it{beside}, unless it is in a back-off. {request.why}."

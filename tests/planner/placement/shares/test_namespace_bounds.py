@@ -30,8 +30,8 @@ def test_the_cpu_of_a_namespace_ends_at_its_bound():
     made = planned(bounded(*waiting("a", 9), *waiting("b", 2), cpu="4"))
     assert got(made) == {"a": 4, "b": 2}
     sentence = (
-        "pool default buys no more for namespace a: limits.perNamespace.cpu is 4, its pods there request 4, "
-        "and this one 1"
+        "pool default buys no more for namespace a: limits.perNamespace.cpu is 4, its pods there, with those of "
+        "this round, request 4, and this one 1"
     )
     assert reasons(made) == {("NamespaceLimit", sentence): 5}
 
@@ -158,3 +158,19 @@ def test_no_plan_gives_a_namespace_more_than_its_bounds(drawn: list, bounds: Jso
     given_scene = bounded(*there, *crowd(drawn), most=most, types=("cx22", "cx42"), **bounds)
     made = plan(given_scene.snapshot())
     assert violations(given_scene, made) == []
+
+
+@pytest.mark.parametrize(
+    ("fault", "bounds", "sentence"),
+    [
+        ("bar_by_cpu", {"cpu": "4"}, "pods of a are given 9000m beside 0m in pool default"),
+        ("trim_of_machines", {"machines": 2}, "3 machines of pool default count for a"),
+    ],
+)
+def test_the_judge_finds_a_plan_that_ignores_a_bound(
+    monkeypatch: pytest.MonkeyPatch, fault: str, bounds: Json, sentence: str
+):
+    given_scene = bounded(*waiting("a", 9), **bounds)
+    ignored = None if fault == "trim_of_machines" else lambda *_: None
+    monkeypatch.setattr(f"planner.placement.shares.fair.NamespaceBounds.{fault}", ignored)
+    assert violations(given_scene, plan(given_scene.snapshot())) == [sentence]

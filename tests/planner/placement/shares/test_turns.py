@@ -2,6 +2,7 @@
 
 from collections import Counter
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -179,3 +180,11 @@ def test_one_namespace_alone_is_planned_as_if_nothing_were_shared(drawn: list, m
     made = plan(alone.snapshot(), packer)
     assert "LimitShared" not in {reason.code for each in made.unplaced for reason in each.reasons}
     assert packer.asked == 1
+
+
+def test_the_judge_finds_a_plan_that_ignores_turns(monkeypatch: pytest.MonkeyPatch):
+    given_scene = at_most(2, *waiting("a", 20), *waiting("b", 3))
+    monkeypatch.setattr("planner.placement.shares.fair.with_turns", lambda groups, _: list(groups))
+    assert violations(given_scene, plan(given_scene.snapshot())) == [
+        f"b/b-1-{n} waits although a/a-1-0 of a namespace that has more was bought for" for n in range(3)
+    ]

@@ -42,6 +42,7 @@ def test_the_examples_as_json(capsys):
         "kept",
         "cancelled",
         "costPerHour",
+        "costPerMonth",
         "lowerBoundPerHour",
         "gapPercent",
         "optimal",
@@ -50,12 +51,12 @@ def test_the_examples_as_json(capsys):
     ]
     assert (made["apiVersion"], made["result"]) == ("growth.dev/v1alpha1", "IncompletePlacement")
     # Four cx32 at 0.01 hold the cpu of all 14 pods to 95 %.
-    assert (made["costPerHour"], made["currency"]) == ("0.04", "EUR")
+    assert (made["costPerHour"], made["costPerMonth"], made["currency"]) == ("0.04", "29.2", "EUR")
     assert Decimal("0.0369") <= Decimal(made["lowerBoundPerHour"]) <= Decimal("0.04")
     assert made["optimal"] == (made["gapPercent"] == 0.0) == (made["lowerBoundPerHour"] == "0.04")
     assert {r["serverType"] for r in made["requests"]} == {"cx32"}
     first = made["requests"][0]
-    assert list(first) == ["name", "pool", "serverType", "location", "pricePerHour", "pods", "why"]
+    assert list(first) == ["name", "pool", "serverType", "location", "pricePerHour", "pricePerMonth", "pods", "why"]
     assert (first["name"], first["pool"], first["location"], first["pricePerHour"]) == (
         "default-new-1",
         "default",
@@ -81,6 +82,9 @@ def test_the_examples_as_json(capsys):
         "utilisation",
         "lock",
         "delta",
+        "pricePerHour",
+        "pricePerMonth",
+        "currency",
         "conditions",
         "budget",
         "due",
@@ -88,6 +92,7 @@ def test_the_examples_as_json(capsys):
         "blocked",
     ]
     assert list(pool) == fields
+    assert (pool["pricePerHour"], pool["pricePerMonth"], pool["currency"]) == ("0", "0", "EUR")
     assert (pool["counts"], pool["delta"], pool["lock"]) == (
         {"ready": 0, "inFlight": 0, "removing": 0, "total": 0},
         4,
@@ -252,7 +257,7 @@ def test_one_pod_explained_as_data(capsys, tmp_path):
     told = planned(capsys, POOL, written(tmp_path, EXPLAINED), explain="default/api")
     assert list(told) == ["apiVersion", "pod", "new", "reasons", "nodes", "offerings"]
     assert (told["pod"], told["reasons"]) == ("default/api", [])
-    assert list(told["new"]) == ["pool", "serverType", "location", "pricePerHour", "why"]
+    assert list(told["new"]) == ["pool", "serverType", "location", "pricePerHour", "pricePerMonth", "why"]
     assert told["nodes"] == [
         {"fits": False, "reason": "Insufficient cpu", "example": "3 requested, 1 free", "members": ["full", "fuller"]}
     ]

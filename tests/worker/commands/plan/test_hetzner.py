@@ -132,7 +132,7 @@ def test_one_pod_is_explained_with_prices(monkeypatch, capsys, tmp_path):
         cli.main()
     out = capsys.readouterr().out
     assert ended.value.code == 0
-    assert f"The next round buys a cx23 in fsn1 of pool default at {CX23} EUR per hour for it" in out
+    assert f"The next round buys a cx23 in fsn1 of pool default at {CX23} EUR per hour (7.01 a month) for it" in out
     assert f"next: cax11 for {CAX11}" in out
 
 
@@ -218,5 +218,5 @@ async def test_a_live_cluster_is_looked_at_with_prices_and_without_a_call_to_the
     assert cluster.is_closed
     (waits,) = seen.snapshot.pods
     text = "\n".join(why_pod(waits, seen))
-    assert f"The next round buys a cx23 in fsn1 of pool default at {CX23} EUR per hour for it" in text
+    assert f"The next round buys a cx23 in fsn1 of pool default at {CX23} EUR per hour (7.01 a month) for it" in text
     assert f"next: cax11 for {CAX11}" in text

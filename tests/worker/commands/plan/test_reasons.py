@@ -35,7 +35,7 @@ def test_what_is_scarce_is_told_where_it_would_have_been_bought(capsys, tmp_path
     assert planned(capsys, scarce)["requests"][0]["why"]["cheaper"] == cheaper
     assert plan(file=(scarce,), now=NOW) == 0
     told = capsys.readouterr().out
-    assert "1 x  large  a         default    0.0300  memory 37 %  huge 0.0700  default/web\n" in told
+    assert "1 x  large  a         default    0.0300      21.90  memory 37 %  huge 0.0700  default/web\n" in told
     assert "\nFor 1 x large, small in a would be 0.02 cheaper, but is sold out, says the provider.\n" in told
     assert plan(file=(scarce,), now=NOW, explain="web") == 0
     assert (

@@ -91,19 +91,21 @@ def test_limits_in_cores_memory_and_money_stand_beside_the_max():
 def test_pools_demand_and_machines_are_told():
     text = drawn(busy())
     # 5 machines of type cx22 at 0.0066.
-    assert text.startswith("5 machines: 2 ready, 1 coming, 2 going  0.0330 EUR per hour  2026-03-01 12:00:00 UTC\n")
-    assert row(text, "default")[1:] == ["5", "2", "1", "2", "9", "0.0330", "-"]
+    assert text.startswith(
+        "5 machines: 2 ready, 1 coming, 2 going  0.0330 EUR per hour (24.09 a month)  2026-03-01 12:00:00 UTC\n"
+    )
+    assert row(text, "default")[1:] == ["5", "2", "1", "2", "9", "0.0330", "24.09", "-"]
     assert "UnknownServerType: KwokNodeClass/default has none of these server types: cx99" in text
     assert (
         "4 pods that the scheduler cannot place: 1 onto machines that are coming, "
         "2 onto 2 machines that the next round buys, 1 without a place\nWithout a place: 1 TooLarge\n"
     ) in text
     assert "large enough for cpu 60; cx42: cpu short by 52" in text
-    assert " ".join(row(text, COMING, "default")[2:]) == "cx22 fsn1 boots, due by 12:09:00 0 0.0066"
-    assert " ".join(row(text, "at-work")[2:]) == "cx22 fsn1 Ready 1 0.0066"
-    assert " ".join(row(text, "idle")[2:]) == "cx22 fsn1 Ready, idle for 3m 0 0.0066"
-    assert " ".join(row(text, "cooling")[4:]) == "cools off until 12:00:40, then goes 0 0.0066"
-    assert " ".join(row(text, "parked")[4:]) == "could not be deleted: parked, tried again at 16:00:00 0 0.0066"
+    assert " ".join(row(text, COMING, "default")[2:]) == "cx22 fsn1 boots, due by 12:09:00 0 0.0066 4.82"
+    assert " ".join(row(text, "at-work")[2:]) == "cx22 fsn1 Ready 1 0.0066 4.82"
+    assert " ".join(row(text, "idle")[2:]) == "cx22 fsn1 Ready, idle for 3m 0 0.0066 4.82"
+    assert " ".join(row(text, "cooling")[4:]) == "cools off until 12:00:40, then goes 0 0.0066 4.82"
+    assert " ".join(row(text, "parked")[4:]) == "could not be deleted: parked, tried again at 16:00:00 0 0.0066 4.82"
     assert "1 node that Growth did not buy and never removes" in text
     assert "by-hand" not in text
 
@@ -123,9 +125,9 @@ def test_machines_are_told_with_what_was_paid_for_them():
     made = busy()
     made.nodes[0]["metadata"]["annotations"] = paid
     text = drawn(made)
-    assert " ".join(row(text, "at-work")[2:]) == "cx22 fsn1 Ready 1 0.0047, 0.0066 today"
+    assert " ".join(row(text, "at-work")[2:]) == "cx22 fsn1 Ready 1 0.0047, 0.0066 today 3.43"
     # 1 machine at 0.0047 and 4 at 0.0066.
-    assert "  0.0311 EUR per hour  " in text.splitlines()[0]
+    assert "  0.0311 EUR per hour (22.70 a month)  " in text.splitlines()[0]
 
 
 def test_what_is_awaited_is_told_with_its_deadline_and_what_a_person_may_do():

@@ -32,7 +32,7 @@ def test_a_pod_that_a_machine_is_bought_for():
     assert "the scheduler found no place for it" in text
     assert "Machines for it may come from pool default." in text
     # cx22 costs 0.0066 and is the cheapest of the pool's that takes both.
-    assert "The next round buys a cx22 in fsn1 of pool default at 0.0066 EUR per hour for it and 1 other pod" in text
+    assert "of pool default at 0.0066 EUR per hour (4.82 a month) for it and 1 other pod" in text
     assert "For 2 pods of pool default: cpu 50 %, memory 25 %; next: cx32 for 0.0106." in text
 
 
@@ -102,7 +102,7 @@ def test_a_node_at_work():
     pods = [pod("web", node="m-1"), pod("agent", node="m-1", owner=("DaemonSet", "ds"))]
     text = lines("m-1", scene(nodes=[node("m-1")], pods=pods))
     assert text == (
-        "Node m-1: bought by Growth for pool default; a cx22 in fsn1, 0.0066 EUR per hour.\n"
+        "Node m-1: bought by Growth for pool default; a cx22 in fsn1, 0.0066 EUR per hour (4.82 a month).\n"
         "State: Ready.\n"
         "1 pod on it: default/web, beside 1 DaemonSet or mirror pod.\n"
         "It is not removed: pods are on it."
@@ -185,7 +185,7 @@ def test_a_request_that_boots():
     )
     told = lines_about(REQUEST, "m-1", sight(scene(requests=[coming])))
     assert told == [
-        "NodeRequest m-1: a cx22 in fsn1 at 0.0066 EUR per hour for pool default.",
+        "NodeRequest m-1: a cx22 in fsn1 at 0.0066 EUR per hour (4.82 a month) for pool default.",
         "Kept for no pod.",
         (
             "Phase Provisioning: boots, due by 12:10:00; last step 11:59:57 (3s ago). "
@@ -238,9 +238,8 @@ def test_a_parked_removal():
         "m-1", phase="CouldNotRemove", retryAt=after(hours=4), removalAttempts=5, reason="RemovalFailed", message="no"
     )
     told = lines_about(REMOVAL, "m-1", sight(scene(nodes=[node("m-1")], removals=[parked])))
-    assert told[0] == (
-        "NodeRemovalRequest m-1: a cx22 in fsn1 at 0.0066 EUR per hour of pool default shall go, reason Requested."
-    )
+    assert told[0].startswith("NodeRemovalRequest m-1: a cx22 in fsn1 at 0.0066 EUR per hour (4.82 a month) of pool")
+    assert told[0].endswith(" of pool default shall go, reason Requested.")
     assert any(line.startswith("Awaited until 16:00:00 (in 4h): The server could not be removed.") for line in told)
     verbs = ", or ".join(f"`growth removals {verb} m-1`" for verb in ("retry", "skip", "abandon"))
     assert f"You may: {verbs}." in told

@@ -145,19 +145,21 @@ def price_line(*prices):
 
 
 def test_a_machine_that_was_bought_before_a_rise_tells_both_prices():
-    assert price_line("0.0047", "EUR").endswith("; a cx22 in fsn1, 0.0047 EUR per hour, 0.0066 today.")
+    assert price_line("0.0047", "EUR").endswith("; a cx22 in fsn1, 0.0047 EUR per hour (3.43 a month), 0.0066 today.")
 
 
 def test_a_machine_that_costs_the_same_today_tells_one_price():
-    assert price_line("0.00660", "EUR").endswith("; a cx22 in fsn1, 0.0066 EUR per hour.")
+    assert price_line("0.00660", "EUR").endswith("; a cx22 in fsn1, 0.0066 EUR per hour (4.82 a month).")
 
 
 def test_a_machine_of_which_nothing_was_kept_tells_the_price_of_today():
-    assert price_line().endswith("; a cx22 in fsn1, 0.0066 EUR per hour.")
+    assert price_line().endswith("; a cx22 in fsn1, 0.0066 EUR per hour (4.82 a month).")
 
 
 def test_a_class_that_has_another_currency_today_tells_it():
-    assert price_line("0.0047", "USD").endswith("; a cx22 in fsn1, 0.0047 USD per hour, 0.0066 EUR today.")
+    assert price_line("0.0047", "USD").endswith(
+        "; a cx22 in fsn1, 0.0047 USD per hour (3.43 a month), 0.0066 EUR today."
+    )
 
 
 def planned_lines(status: str) -> list[str]:
