@@ -5,7 +5,7 @@ scheduler binds it there whatever a plan says; no machine is bought, kept from g
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from api.quantity import parse_millis, rounded_amount
@@ -128,19 +128,24 @@ class NamespaceBounds:
             # Others may have been let land by those that are gone.
             idle = assembly.idle_machines(trimmed)
             trimmed, _ = check_landing(assembly.given, assembly.split, trimmed, self._known.pod_counts, idle)
-        placed = assembly.placed(trimmed.unplaced)
-        for n, (pool, namespace) in dropped.items():
-            most = self._machines[pool]
-            for i in {i for k in packing.nodes[n].counts for i, _ in assembly.split.shares[k].pods}:
-                for pod in assembly.given.groups[i].pods[placed[i] :]:
+        self._tell(assembly, assembly.placed(trimmed.unplaced), set(dropped.values()))
+        return trimmed
+
+    def _tell(self, assembly: Assembly, placed: Sequence[int], exceeded: Collection[tuple[str, str]]) -> None:
+        """Bar the pods without a place whose namespace had more machines planned than may count; note it for others."""
+        for pool, namespace in sorted(exceeded):
+            most, kinds = self._machines[pool], self._known.pool_kinds[pool].kinds
+            for group, number in zip(assembly.given.groups, placed, strict=True):
+                if number == group.count or not any(fits_kind(group, kind) for kind in kinds):
+                    continue
+                for pod in group.pods[number:]:
                     if pod.namespace == namespace:
                         self._bar(pod, pool, f"machines is {most}, and so many count for it")
                     else:
                         self._beside[pod.uid] = (
-                            f"limits.perNamespace.machines of pool {pool} is {most}, and the machine planned for the "
-                            f"pod would be one more of namespace {namespace}: a later round plans it anew"
+                            f"limits.perNamespace.machines of pool {pool} is {most}: machines that were too many for "
+                            f"namespace {namespace} are taken off the plan, and a later round plans for their room"
                         )
-        return trimmed
 
     def _machines_after(
         self,

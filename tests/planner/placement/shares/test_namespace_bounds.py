@@ -13,6 +13,7 @@ from tests.planner.checker import violations
 from tests.planner.outcome import planned, types
 from tests.planner.placement.shares.test_turns import CROWDS, Counting, crowd, got, waiting
 from tests.planner.scenes import Scene, scene, seat
+from tests.planner.wishes import apart
 from tests.searching import searching
 
 RANDOM = searching(60)
@@ -174,3 +175,35 @@ def test_the_judge_finds_a_plan_that_ignores_a_bound(
     ignored = None if fault == "trim_of_machines" else lambda *_: None
     monkeypatch.setattr(f"planner.placement.shares.fair.NamespaceBounds.{fault}", ignored)
     assert violations(given_scene, plan(given_scene.snapshot())) == [sentence]
+
+
+def test_pods_that_keep_apart_get_no_more_machines_than_may_count():
+    # Five pods that share no machine are five machines at once, of which three may count.
+    pods = [
+        pod(
+            f"a{n}",
+            "1",
+            "1Gi",
+            namespace="a",
+            labels={"app": "web"},
+            affinity=apart(app="web"),
+        )
+        for n in range(5)
+    ]
+    made = planned(bounded(*pods, machines=3))
+    assert len(made.requests) == 3
+    assert [code for code, _ in reasons(made).elements()] == ["NamespaceLimit"] * 2
+
+
+def test_a_machine_that_does_not_come_counts():
+    coming = pod("coming", "4", "1Gi", namespace="a")
+    request = node_request("r", "cx32", phase="Provisioning", seats=[seat(coming)])
+    made = planned(bounded(coming, request, *waiting("a", 1, cpu="4"), machines=1))
+    assert (made.requests, [each.pod for each in made.unplaced]) == ((), ["a/a-4-0"])
+
+
+def test_a_bound_below_what_is_there_removes_nothing():
+    objects = [node(f"n{k}", "cx32") for k in range(3)]
+    objects += [pod(f"r{k}", "4", "1Gi", node=f"n{k}", namespace="a") for k in range(3)]
+    made = planned(bounded(*objects, *waiting("a", 1), machines=1, cpu="1"))
+    assert (made.requests, made.removals) == ((), ())

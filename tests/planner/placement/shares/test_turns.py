@@ -188,3 +188,12 @@ def test_the_judge_finds_a_plan_that_ignores_turns(monkeypatch: pytest.MonkeyPat
     assert violations(given_scene, plan(given_scene.snapshot())) == [
         f"b/b-1-{n} waits although a/a-1-0 of a namespace that has more was bought for" for n in range(3)
     ]
+
+
+def test_pods_that_fit_no_machine_have_no_turn():
+    made = planned(at_most(1, *waiting("a", 9), *waiting("b", 9, cpu="30")))
+    assert got(made) == {"a": 4}
+    assert ({code for code, _ in told(made, "a")}, {code for code, _ in told(made, "b")}) == (
+        {"LimitReached"},
+        {"TooLarge"},
+    )
