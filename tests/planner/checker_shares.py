@@ -115,7 +115,7 @@ def _turns(judged: Any, pool: str) -> Iterator[str]:
     taken = [pod for pod in bought if _is_simple(judged, pod, pool)]
     for unplaced in judged.plan.unplaced:
         waits = judged.pods[unplaced.pod]
-        if unplaced.reasons[0].code in ("LimitReached", "LimitShared") and _is_simple(judged, waits, pool):
+        if {r.code for r in unplaced.reasons[:1]} & {"LimitReached", "LimitShared"} and _is_simple(judged, waits, pool):
             needs = asked(waits["spec"])
             for has in taken:
                 gives = asked(has["spec"])
