@@ -147,6 +147,7 @@ def _plan_of(known: KnownState, decided: Decided, policies: Sequence[Policy]) ->
         wake_at=_earliest(wake_at(snapshot, decided.after.memory), leaving.wake_at, known.refused_placements.wake_at),
         cost_per_hour=sum((request.price_per_hour for request in requests), Decimal(0)),
         lower_bound_per_hour=decided.cost.lower_bound,
+        choice_costs_per_hour=decided.choice_costs_per_hour,
         optimal=decided.cost.is_optimal and not leaving.requests,
         currency=_currency(known.pool_kinds),
     )

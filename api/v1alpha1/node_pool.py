@@ -17,7 +17,7 @@ from api.v1alpha1.consolidation import ConsolidationStatus
 from api.v1alpha1.pool_parts.headroom import MOST_ENTRIES, Headroom
 from api.v1alpha1.pool_parts.pool_limits import PoolLimits
 from api.v1alpha1.pool_parts.scale_up import ScaleUp
-from api.v1alpha1.pool_server_type import Locations, PoolServerType
+from api.v1alpha1.pool_server_type import Locations, PoolServerType, Priority
 from api.v1alpha1.refused_placement import MOST_PLACEMENTS, RefusedPlacement
 from api.v1alpha1.rotation import Rotation
 from api.v1alpha1.scale_down import ScaleDown
@@ -109,6 +109,8 @@ class NodePoolSpec(Model):
     """The server types that may be bought, at least one entry; of several that match a type, the first one holds."""
     locations: Locations | None = None
     """Names of the locations where machines may be bought. Without it, wherever the class has them."""
+    priority: Priority | None = None
+    """Before pools of a lower priority, machines of this one are bought, whatever they cost. Without it, 0."""
     limits: PoolLimits = PoolLimits()
     """Bounds over all server types of the pool."""
     match_unselected_pods: StrictBool | None = None

@@ -15,6 +15,8 @@ from api.rules import Schema, Text, rule, rules
 
 Count = Annotated[int, Field(strict=True, ge=0, le=100_000)]
 Most = Annotated[int, Field(strict=True, ge=1, le=100_000)]
+Priority = Annotated[int, Field(strict=True, ge=-1000, le=1000)]
+"""The higher number goes first."""
 MIN_ABOVE_MAX: Final = rule("!has(self.min) || !has(self.max) || self.min <= self.max", "min is above max")
 
 _PATTERN: Final = Text(
@@ -130,8 +132,8 @@ class PoolServerType(Model):
     """Machines of this type that are kept even without load; only with a name."""
     max: Most | None = None
     """Most machines at any time, of all types of this entry together. Without it, only the pool's limit holds."""
-    priority: Annotated[int, Field(strict=True, ge=-1000, le=1000)] = 0
-    """Between equally cheap choices, the type with the higher number wins."""
+    priority: Priority = 0
+    """The higher number wins: between equally cheap types, or before any price where scaleUp.choose is priority."""
 
     def __str__(self) -> str:
         if self.name is not None:

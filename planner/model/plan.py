@@ -370,7 +370,9 @@ class Plan:
     cost_per_hour: Decimal = Decimal(0)
     """Of `requests`."""
     lower_bound_per_hour: Decimal = Decimal(0)
-    """No plan for the same demand on new machines can cost less."""
+    """No plan for the same demand on new machines, chosen as priorities say, can cost less."""
+    choice_costs_per_hour: Decimal = Decimal(0)
+    """What the machines cost more than those that price alone would buy for the same pods."""
     optimal: bool = False
     """Cost and bound are equal."""
     currency: str = ""

@@ -12,6 +12,8 @@ from typing import Final
 
 from planner.packing.assemble import Assembly
 from planner.packing.check import fault_of
+from planner.packing.choice.in_turns import in_turns
+from planner.packing.choice.turns import costs_by_turn
 from planner.packing.domains.domains import Ceilings, GroupPart
 from planner.packing.domains.joint import JointProblem, in_any_order
 from planner.packing.domains.landing import check_landing
@@ -76,7 +78,7 @@ def _levelled(made: Arrangement, assembled: Assembled, packer: Packer, pod_count
     best, chosen = made, None
     for levels, b in levels_of(made.assembly.given, made.assembly.split):
         assembly = assembled({}, levels)
-        for tried in (_even(assembly, pack, pod_counts, levels), _of_one_kind(assembly, pod_counts, levels, b)):
+        for tried in (_even(assembly, _quickly, pod_counts, levels), _of_one_kind(assembly, pod_counts, levels, b)):
             if tried is not None and _score(tried) < _score(best):
                 best, chosen = tried, (assembly, levels)
     if chosen is None:
@@ -98,6 +100,10 @@ def _even(assembly: Assembly, packer: Packer, pod_counts: PodCounts, levels: Lev
         return evened(assembly.given, problem, assembly.split, packer(problem), levels)
 
     return _packed(assembly, packed, pod_counts)
+
+
+def _quickly(problem: PackingProblem) -> Packing:
+    return in_turns(problem, pack)
 
 
 def _packed(assembly: Assembly, packer: Packer, pod_counts: PodCounts) -> Arrangement:
@@ -199,11 +205,11 @@ def _less_room(made: Arrangement) -> dict[GroupPart, int]:
 
 
 def _score(made: Arrangement) -> tuple[object, ...]:
-    """Return the score of an arrangement, the smaller the better: pods left out by tier, then cost."""
+    """Return the score of an arrangement, the smaller the better: pods left out by tier, then cost by turn."""
     assembly = made.assembly
     missing: dict[int, int] = {}
     for group, placed in zip(assembly.given.groups, assembly.placed(made.packing.unplaced), strict=True):
         tier = group.tier
         missing[tier] = missing.get(tier, 0) + group.count - placed
-    cost = assembly.problem.cost(made.packing.nodes)
-    return tuple((-tier, n) for tier, n in sorted(missing.items(), reverse=True)), cost
+    costs = costs_by_turn(assembly.problem, made.packing.nodes)
+    return tuple((-tier, n) for tier, n in sorted(missing.items(), reverse=True)), costs

@@ -8,6 +8,7 @@ from math import gcd
 from typing import Final
 
 from planner.objects.predicates import suits
+from planner.packing.choice.turns import by_price_alone, with_turns
 from planner.packing.domains.domains import (
     NO_LIMIT,
     Ceilings,
@@ -75,6 +76,11 @@ class Assembly:
         rows = _rows(self.given, split)
         problem = PackingProblem(rows, _rationed(bins, split), limits, self.relaxed, self.relaxed.top_ups)
         return replace(self, split=split, problem=problem)
+
+    def by_price_alone(self) -> "Assembly":
+        """Return the same problem without any priority but between equally dear kinds."""
+        problem, relaxed = by_price_alone(self.problem), by_price_alone(self.relaxed)
+        return replace(self, given=replace(self.given, bins=relaxed.bins), problem=problem, relaxed=relaxed)
 
     def unused_minimum(self, packing: Packing) -> list[MachineKind]:
         """Return the machines that a minimum asks for beside those of the packing.
@@ -266,7 +272,7 @@ class _ProblemBuilder:
             holders=holders,
             holder_sets=tuple(sets[id(one)] for one in holders),
             kinds=tuple(self._kinds),
-            bins=tuple(self._bins),
+            bins=with_turns(self._bins, self._kinds, sets.values()),
             copies=tuple(one.most(self._limits, NO_LIMIT) for one in self._bins),
             limits=tuple(self._limits),
         )

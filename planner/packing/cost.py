@@ -17,6 +17,8 @@ machines that take k_b each, found by dynamic programming, costs no more than th
 
 *Steps.* A cost is a sum of prices, and so a multiple of their greatest common divisor, and one of
 the few smallest such sums. The bound is raised to the next of them.
+
+Where priorities choose, the bound is of the plans that they allow (`planner.packing.choice.bound`).
 """
 
 from collections import Counter
@@ -29,9 +31,10 @@ from typing import Final
 
 from planner.model.plan import PlannedRequest
 from planner.packing.assemble import Assembly, buyable
+from planner.packing.choice.bound import bounding
 from planner.packing.index import ProblemIndex
 from planner.packing.pod_prices import SCALE, PodPrices, pod_prices
-from planner.packing.problem import Packing, PackingProblem
+from planner.packing.problem import PackedNode, Packing, PackingProblem
 from planner.supply.machine_kind import MachineKind, PoolKinds
 from planner.supply.places import Place
 from planner.supply.sums.price_units import price_of, price_units
@@ -166,12 +169,17 @@ def cost_of(
     # A split leaves out pods that no domain takes, and what is proven is proven for all.
     proven = packing.proven if assembly.split.is_plain or assembly.places_all(packing.unplaced) else 0
     if _have_one_offer_each(minimum, pool_kinds):
-        bound = forced + lower_bound(assembly.relaxed, placed, proven)
+        bound = forced + _bound(assembly.relaxed, packing.nodes, placed, proven)
     else:
-        bound = max(forced, lower_bound(_with_priced_minimum(assembly), placed))
+        bound = max(forced, _bound(_with_priced_minimum(assembly), packing.nodes, placed))
     if not assembly.given.groups:
         bound += sum(price_units(kind.offering.price_per_hour) for kind in top_up)
     return Cost(total, price_of(bound))
+
+
+def _bound(problem: PackingProblem, nodes: Sequence[PackedNode], placed: Sequence[int], proven: int = 0) -> int:
+    whole, parts = bounding(problem, nodes)
+    return max(lower_bound(whole, placed, proven), sum(lower_bound(part, placed) for part in parts))
 
 
 def _have_one_offer_each(minimum: Sequence[tuple[MachineKind, int]], pool_kinds: Mapping[str, PoolKinds]) -> bool:

@@ -73,11 +73,12 @@ class _Exchange:
         return replace(self._packing, nodes=tuple(nodes)) if has_changed else self._packing
 
     def _alike(self, b: int, kind: MachineKind) -> object:
-        """Return a key that bins share which may stand for each other as far as price, rank and limits go."""
+        """Return a key that bins share which may stand for each other as far as price, priority and limits go."""
         row, pool, server_type = self._problem.bins[b], kind.pool, kind.offering.server_type.lower()
         has_minimum = any(entry.min for entry in pool.spec.server_types if entry.name == server_type)
         return (
             row.price,
+            row.turn,
             row.rank,
             # A machine that the minimum of its type counts would have to be bought again.
             (pool.metadata.name, server_type) if has_minimum else None,

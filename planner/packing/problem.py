@@ -43,6 +43,8 @@ class BinRow:
     """Free bins of a lower rank are filled first; of equally dear ones the lower rank is bought."""
     amounts: tuple[int, ...] = ()
     """What one machine takes of each of `limits`, at least 1; empty where it is 1 of each."""
+    turn: int = 0
+    """Machines of a lower turn are bought first, whatever they cost. No packer looks at it: they are asked in turns."""
 
     @property
     def taken(self) -> Iterable[tuple[int, int]]:

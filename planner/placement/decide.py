@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from functools import partial
 
 from api.v1alpha1.pool_parts.scale_up import PodBackoff
@@ -39,6 +40,8 @@ class Decided:
     assignment: Assignment
     requests: tuple[PlannedRequest, ...]
     cost: Cost
+    choice_costs_per_hour: Decimal
+    """What priorities cost more than price alone."""
     unplaced: tuple[Unplaced, ...]
     pools_of: Mapping[str, str]
     """Pool by uid of a pod without a place."""
@@ -70,7 +73,7 @@ def decide(known: KnownState, packer: Packer, stages: Stages) -> Decided:
         open_supply = replace(supply, places=tuple(replace(place, only_owners=None) for place in known.supply))
         after = limits.saved()
         limits.restore(before)
-        other = settle(admitted, open_supply, packer, stages, fair.bounds.trim_of_machines)
+        other = settle(admitted, open_supply, packer, stages, fair.bounds.trim_of_machines, compares=True)
         if _number_left(other) < _number_left(settled):
             supply, settled = open_supply, other
         else:
@@ -82,7 +85,7 @@ def decide(known: KnownState, packer: Packer, stages: Stages) -> Decided:
     if bought_for:
         # In one problem with the pods that wait: a larger machine for both may cost less than two.
         beside = replace(supply, places=kept_headroom.places)
-        together = settle([*admitted, *bought_for], beside, packer, stages, fair.bounds.trim_of_machines)
+        together = settle([*admitted, *bought_for], beside, packer, stages, fair.bounds.trim_of_machines, compares=True)
         if _number_left(together) <= _number_left(settled):
             supply, settled, bought_for, after = beside, together, [], limits.saved()
     limits.restore(after)
@@ -110,6 +113,7 @@ def decide(known: KnownState, packer: Packer, stages: Stages) -> Decided:
             assignment=assignment,
             requests=requests,
             cost=cost_of(requests, assembly, packing, settled.minimum, settled.top_up, pool_kinds=pool_kinds),
+            choice_costs_per_hour=settled.choice_costs_per_hour,
             unplaced=tuple(Unplaced(pod.key, pod.uid, r.reasons) for r in refused for pod in r.pods),
             pools_of={pod.uid: r.group.pools[0] for r in refused if r.group.pools for pod in r.pods},
             after=after,

@@ -6,12 +6,15 @@ Waiting pods and pods that are to leave their machines are settled by the same r
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 
 from planner.model.plan import PlannedRequest
 from planner.model.stages import Stages
-from planner.packing.arrange import arrange
+from planner.packing.arrange import Arrangement, Assembled, arrange
 from planner.packing.assemble import Assembly, assemble
 from planner.packing.assign import Assignment, assign, requests_of
+from planner.packing.choice.in_turns import in_turns
+from planner.packing.choice.turns import turns_to_buy
 from planner.packing.domains.domains import Ceilings
 from planner.packing.domains.levels import Levels
 from planner.packing.domains.pod_counts import PodCounts
@@ -52,6 +55,8 @@ class Settlement:
     """Those of them that no pod is on."""
     top_up: tuple[MachineKind, ...]
     """Machines that the pools' own minimums lack beside those."""
+    choice_costs_per_hour: Decimal
+    """What priorities cost more than price alone; 0 where that was not asked, or where other pods would have a place."""
 
     @property
     def bought(self) -> list[MachineKind]:
@@ -69,9 +74,18 @@ Trim = Callable[[Assembly, Packing], Packing]
 
 
 def settle(
-    groups: Sequence[PodGroup], supply: Supply, packer: Packer, stages: Stages, trim: Trim | None = None
+    groups: Sequence[PodGroup],
+    supply: Supply,
+    packer: Packer,
+    stages: Stages,
+    trim: Trim | None = None,
+    *,
+    compares: bool = False,
 ) -> Settlement:
-    """Return where the pods of these groups go; what is bought for them is taken from the limits of the supply."""
+    """Return where the pods of these groups go; what is bought for them is taken from the limits of the supply.
+
+    Where priorities decide between kinds, it `compares` what that costs with what price alone would buy.
+    """
     pool_kinds, limits, machines = supply.pool_kinds, supply.limits, supply.machines
 
     def assembled(ceilings: Ceilings, levels: Levels) -> Assembly:
@@ -90,13 +104,14 @@ def settle(
 
     def packed(problem: PackingProblem) -> Packing:
         with stages("pack"):
-            return packer(without_twins(problem))
+            return in_turns(problem, lambda asked: packer(without_twins(asked)))
 
     with stages("check"):
         minimum = missing_by_type(machines.values(), pool_kinds, limits)
         top_up_at_most = kept_by_pools(machines.values(), pool_kinds, limits, minimum)
         arrangement = arrange(assembled, packed, supply.pod_counts)
         assembly, packing = arrangement.assembly, arrangement.packing
+        more_costs = _choice_costs(arrangement, assembled, packed, supply.pod_counts) if compares else Decimal(0)
         if trim is not None:
             packing = trim(assembly, packing)
         assignment = assign(assembly, packing)
@@ -106,7 +121,25 @@ def settle(
         more = Counter(kind.pool.metadata.name for kind in (*(each.kind for each in assignment.bought), *ahead))
         more.update(machines[name].pool for name in assignment.used if machines[name].is_leaving)
         top_up = missing_in_pool(machines.values(), pool_kinds, limits, more)
-    return Settlement(assembly, packing, assignment, tuple(minimum), tuple(ahead), tuple(top_up))
+    return Settlement(assembly, packing, assignment, tuple(minimum), tuple(ahead), tuple(top_up), more_costs)
+
+
+def _choice_costs(made: Arrangement, assembled: Assembled, packer: Packer, pod_counts: PodCounts) -> Decimal:
+    """Return by how much priorities make the machines dearer than price alone, per hour."""
+    assembly, packing = made.assembly, made.packing
+    if len(turns_to_buy(assembly.relaxed)) <= 1 or not _paid(assembly, packing):
+        return Decimal(0)
+    by_price = arrange(lambda most, levels: assembled(most, levels).by_price_alone(), packer, pod_counts)
+    if by_price.assembly.placed(by_price.packing.unplaced) != assembly.placed(packing.unplaced):
+        return Decimal(0)
+    return max(Decimal(0), _price(made) - _price(by_price))
+
+
+def _price(made: Arrangement) -> Decimal:
+    kinds = [made.assembly.given.kinds[node.bin] for node in made.packing.nodes]
+    new = [kind for kind in kinds if not isinstance(kind, Place)]
+    bought = (*new, *made.assembly.idle_machines(made.packing))
+    return sum((kind.offering.price_per_hour for kind in bought), Decimal(0))
 
 
 def _paid(assembly: Assembly, packing: Packing) -> list[MachineKind]:

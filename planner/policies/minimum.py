@@ -40,7 +40,7 @@ def kept_by_pools(
     limits: Limits,
     minimum: Iterable[tuple[MachineKind, int]],
 ) -> list[tuple[MachineKind, int]]:
-    """Return what the pools' own minimums lack beside `minimum`: the cheapest kind of each pool, with the number."""
+    """Return what the pools' own minimums lack beside `minimum`: the kind that each pool chooses, with the number."""
     more: Counter[str] = Counter()
     for kind, number in minimum:
         more[kind.pool.metadata.name] += number
@@ -84,6 +84,6 @@ def _missing_by_pool(
 
 
 def cheapness(kind: MachineKind) -> tuple[object, ...]:
-    """Return a sort key: the cheapest kind first, of equally cheap ones that of the higher priority."""
-    offering = kind.offering
-    return offering.price_per_hour, -kind.priority, offering.server_type, offering.location
+    """Return a sort key: the cheapest kind of the highest tier first, of equally cheap ones that of the higher priority."""
+    offering, (of_pool, of_type) = kind.offering, kind.tier
+    return -of_pool, -of_type, offering.price_per_hour, -kind.priority, offering.server_type, offering.location

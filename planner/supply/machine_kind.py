@@ -22,6 +22,7 @@ from planner.supply.allowed_types import AllowedTypes, allowed_by_pool
 from planner.supply.node_template import node_labels, pool_taints
 from planner.supply.observed.agreement import NO_AGREEMENT, Agreement
 from planner.supply.peers import Peers, peers_of
+from planner.supply.tiers import Tier, tier_of
 from planner.supply.type_faults import faults, unknown_types
 from planner.supply.unavailable import REMEMBERED_FOR, part_in_force, parts_over, pause_in_force, stops
 
@@ -57,6 +58,11 @@ class MachineKind:
     """It is bought in any case, as a minimum asks for it."""
     borrowed_limits: frozenset[str] = frozenset()
     """CSI drivers whose limit is that of Nodes of other types."""
+
+    @property
+    def tier(self) -> Tier:
+        """Its place in the choice between kinds: the higher one is bought first, whatever it costs."""
+        return tier_of(self.pool, self.priority)
 
 
 @dataclass(frozen=True, slots=True)

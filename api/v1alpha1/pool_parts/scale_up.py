@@ -54,6 +54,8 @@ class ScaleUp(Model):
 
     model_config = rules(further=OF_SCALE_UP)
 
+    choose: Literal["price", "priority"] | None = None
+    """What decides between server types: the price, or first their priority. Without it, the price."""
     reserve: StrictBool = True
     """Whether each new machine is kept for the pods it was bought for until they are bound."""
     provisioning_timeout: PositiveDuration = timedelta(minutes=10)

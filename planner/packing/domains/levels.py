@@ -51,7 +51,7 @@ def wishing_apart(given: PackingInput, namespaces: Namespaces) -> Levels:
 
 
 def levels_of(given: PackingInput, split: Split) -> Iterator[tuple[Levels, int]]:
-    """Yield levels that are worth a try, those of the cheapest machines first.
+    """Yield levels that are worth a try, those of the first turn and the cheapest machines first.
 
     Each stands for a plan that has machines of one kind only, evenly filled: the bin of such a machine comes with it.
     """
@@ -59,7 +59,7 @@ def levels_of(given: PackingInput, split: Split) -> Iterator[tuple[Levels, int]]
     if not spread:
         return
     seen: list[Levels] = [{}]
-    for _, b, machines in sorted(_sorts_of_machines(given)):
+    for _, _, b, machines in sorted(_sorts_of_machines(given)):
         levels = {
             i: level
             for i, at_least, highest in spread
@@ -95,8 +95,8 @@ def _least_there(count: SpreadCount) -> int:
     return min((n for value, n in count.counts.items() if value != NEW_HOST), default=NO_LIMIT)
 
 
-def _sorts_of_machines(given: PackingInput) -> Iterator[tuple[int, int, int]]:
-    """Yield what it costs to have all pods on machines of one kind, the kind, and the number of such machines."""
+def _sorts_of_machines(given: PackingInput) -> Iterator[tuple[int, int, int, int]]:
+    """Yield a kind's turn, what it costs to have all pods on machines of it, the kind, and the number of these."""
     total = [
         sum(d * g.count for d, g in zip(column, given.groups, strict=True))
         for column in zip(*given.demands, strict=True)
@@ -111,7 +111,7 @@ def _sorts_of_machines(given: PackingInput) -> Iterator[tuple[int, int, int]]:
             machines = max(
                 [machines, *(-(-given.groups[i].count // max(1, _fitting(given, i, b))) for i in held_by[b])]
             )
-            yield machines * row.price, b, machines
+            yield row.turn, machines * row.price, b, machines
 
 
 def _fitting(given: PackingInput, i: int, b: int) -> int:

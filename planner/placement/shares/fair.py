@@ -69,7 +69,7 @@ def settle_fairly(
             tries, barred = tries + 1, bounds.number_barred
             supply.limits.restore(saved)
             parted = with_turns(bounds.applied(groups), turns)
-            settled = settle(parted, supply, packer, stages, bounds.trim_of_machines)
+            settled = settle(parted, supply, packer, stages, bounds.trim_of_machines, compares=True)
             if bounds.number_barred == barred or tries == _TRIES_OF_BOUNDS:
                 return parted, settled
 
