@@ -13,6 +13,7 @@ from planner.consolidation.fleet import Member
 from planner.consolidation.terms import strictest
 from planner.displacement.displaced import Displacement
 from planner.packing.assign import NewMachine
+from planner.supply.tiers import tier_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +40,12 @@ class ConsolidationStep:
 
 
 def steps_of(displacement: Displacement, members: Mapping[str, Member], currency: str) -> tuple[ConsolidationStep, ...]:
-    """Return the steps that are worth it, the one that brings most first."""
-    if displacement.currencies - {currency}:
+    """Return the steps that are worth it, the one that brings most first.
+
+    There are none where a pod would move to a machine that is bought though its pool or type has a lower priority than
+    the one that it is on: what was bought for its priority is not given up for its price.
+    """
+    if displacement.currencies - {currency} or _is_lower(displacement):
         return ()
     steps = [
         step
@@ -53,6 +58,21 @@ def steps_of(displacement: Displacement, members: Mapping[str, Member], currency
 def net(steps: Iterable[ConsolidationStep]) -> Decimal:
     """Return what the steps bring together."""
     return sum((step.net_per_hour for step in steps), Decimal(0))
+
+
+def _is_lower(displacement: Displacement) -> bool:
+    pool_kinds, machines = displacement.supply.pool_kinds, displacement.leaving
+    homes = {pod.uid: machines[pod.lands_on] for pod in displacement.pods}
+    for machine in displacement.settled.assignment.bought:
+        for placed in machine.pods:
+            home = homes[placed.pod.uid]
+            allowed = pool_kinds[home.pool].allowed if home.pool in pool_kinds else None
+            position = None if allowed is None else allowed.holder(home.server_type)
+            if allowed is None or position is None:
+                continue
+            if machine.kind.tier < tier_of(allowed.pool, allowed.entry(position).priority):
+                return True
+    return False
 
 
 def _parts(displacement: Displacement) -> Iterator[tuple[frozenset[str], tuple[NewMachine, ...]]]:

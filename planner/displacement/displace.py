@@ -141,7 +141,9 @@ class Displacer:
             if keeps_headroom:
                 return Misfit("", "", reasons)
         moves = tuple(Move(each.pod, each.node) for each in settled.assignment.placed if each.node is not None)
-        return Displacement(going, tuple(pods), moves, settled, supply)
+        return Displacement(
+            going, tuple(pods), moves, settled, supply, {name: self._known.machines[name] for name in going}
+        )
 
     def _groups_of(self, pods: Iterable[Pod]) -> list[PodGroup]:
         members: dict[int, list[Pod]] = {}

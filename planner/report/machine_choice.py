@@ -24,6 +24,8 @@ _FIRST: Final = ("cpu", "memory", "ephemeral-storage")
 """The order in which resources are named; others follow by name."""
 _TOLD: Final = ("cpu", "memory")
 """Resources of which a sentence always names the share."""
+LOWER_PRIORITY: Final = "LowerPriority"
+"""Code of what keeps a cheaper machine from being bought where priorities choose."""
 _OBSTACLE_CHARACTERS: Final = 120
 """A failed request may tell a long story, and the sentence goes into events."""
 
@@ -72,20 +74,27 @@ class MachineChoices:
         chosen = bought.kind
         twins: list[Alternative] = []
         others: list[Alternative] = []
-        for kind, obstacles in self._holding(bought):
-            if others and kind.offering.price_per_hour > others[0].price_per_hour:
+        turn: int | None = None
+        for b, kind, obstacles in sorted(self._holding(bought), key=lambda one: self._turn(one[0])):
+            if others and (self._turn(b) != turn or kind.offering.price_per_hour > others[0].price_per_hour):
                 break
             if not obstacles:
                 # Another place of the same type at the same price says nothing about the type.
                 (twins if _is_twin(kind, chosen) else others).append(_alternative(kind))
+                turn = self._turn(b)
         return min(others or twins, key=lambda one: _nearness(one, chosen), default=None)
+
+    def _turn(self, b: int) -> int:
+        return self._assembly.problem.bins[b].turn
 
     def _cheaper(self, bought: NewMachine, used: Mapping[str, int]) -> Alternative | None:
         chosen = bought.kind
         alternatives: list[Alternative] = []
-        for kind, obstacles in self._holding(bought):
+        for b, kind, reached in self._holding(bought):
             if kind.offering.price_per_hour >= chosen.offering.price_per_hour:
                 break
+            is_lower = self._turn(b) > self._turn(bought.node.bin)
+            obstacles = [*reached, *([_lower_priority(kind, chosen)] if is_lower else [])]
             if len(obstacles) == 1:
                 alternatives.append(_alternative(kind, obstacles[0]))
         for position, (kind, reason) in enumerate(self._blocked):
@@ -95,15 +104,15 @@ class MachineChoices:
                 alternatives.append(_alternative(kind, reason))
         return min(alternatives, key=lambda one: _nearness(one, chosen), default=None)
 
-    def _holding(self, bought: NewMachine) -> Iterator[tuple[MachineKind, list[Reason]]]:
-        """Yield the other kinds of the problem that hold these pods, with the limits in their way, cheapest first."""
+    def _holding(self, bought: NewMachine) -> Iterator[tuple[int, MachineKind, list[Reason]]]:
+        """Yield the other kinds that hold these pods, with bin and the limits in their way, the cheapest first."""
         problem = self._assembly.problem
         allowed = frozenset.intersection(*(problem.groups[k].bins for k in bought.node.counts))
         load = _load(self._assembly, bought.node.counts)
         for b, kind in self._priced:
             capacity = problem.bins[b].capacity
             if b != bought.node.bin and b in allowed and all(capacity[r] >= amount for r, amount in load):
-                yield kind, self._limits_reached(kind, bought.kind)
+                yield b, kind, self._limits_reached(kind, bought.kind)
 
     def _limits_reached(self, kind: MachineKind, chosen: MachineKind) -> list[Reason]:
         """Return the limits that forbid to buy `kind` in the place of `chosen`, which counts towards its own."""
@@ -209,6 +218,17 @@ def _blocked(pool_kinds: Mapping[str, PoolKinds]) -> Iterator[tuple[MachineKind,
                     yield kind, reason
                 case _:
                     pass
+
+
+def _lower_priority(kind: MachineKind, chosen: MachineKind) -> Reason:
+    """Return why a cheaper kind is passed over: its pool's priority is lower, or its type's."""
+    pool, other = kind.pool.metadata.name, chosen.pool.metadata.name
+    (of_pool, of_type), (chosen_pool, chosen_type) = kind.tier, chosen.tier
+    whose, own, higher = (
+        (f"pool {pool}", of_pool, chosen_pool) if of_pool != chosen_pool else ("its type", of_type, chosen_type)
+    )
+    of_other = f"pool {other}" if of_pool != chosen_pool else chosen.offering.server_type
+    return Reason(LOWER_PRIORITY, f"{whose} has priority {own}, and {of_other} {higher}")
 
 
 def _is_twin(kind: MachineKind, chosen: MachineKind) -> bool:

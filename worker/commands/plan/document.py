@@ -18,7 +18,8 @@
     cancelled[]         requests that nobody needs any more
     costPerHour         of `requests`
     costPerMonth        the same times 730, as pricePerMonth is everywhere: exact
-    lowerBoundPerHour   no plan that places the same pods costs less
+    lowerBoundPerHour   no plan that places the same pods, and chooses as priorities say, costs less
+    choiceCostsPerHour  by how much priorities make `requests` dearer than price alone; absent where they do not
     gapPercent          by how much the cost may be above the least possible; null where the bound is zero
     optimal             whether the two are equal
     currency            of all prices
@@ -77,24 +78,29 @@ _SECOND_DECIMALS: Final = 6
 
 def document(plan: Plan, seconds: Mapping[Stage, float] | None = None) -> Json:
     """Return the plan as JSON types; with the seconds of each stage, if they are given."""
-    return {
-        "apiVersion": API_VERSION,
-        "result": plan.result.value,
-        "requests": [_request(request) for request in plan.requests],
-        "placed": [{"pod": placed.pod} | _place(placed) for placed in plan.placed],
-        "nominated": [{"pod": nominated.pod} | _place(nominated) for nominated in plan.nominated],
-        "unplaced": [_unplaced(entry) for entry in plan.unplaced],
-        "removals": [_removal(removal, plan) for removal in plan.removals],
-        "kept": [{"node": machine.node, "why": machine.why} for machine in plan.kept_machines],
-        "cancelled": list(plan.cancelled),
-        "costPerHour": format_price(plan.cost_per_hour),
-        "costPerMonth": format_price(price_per_month(plan.cost_per_hour)),
-        "lowerBoundPerHour": format_price(plan.lower_bound_per_hour),
-        "gapPercent": gap_percent(plan),
-        "optimal": plan.optimal,
-        "currency": plan.currency,
-        "pools": [_pool(report, blocked_of(plan, report.name)) for report in plan.pools],
-    } | ({} if seconds is None else {"timing": {stage: round(n, _SECOND_DECIMALS) for stage, n in seconds.items()}})
+    choice = plan.choice_costs_per_hour
+    return (
+        {
+            "apiVersion": API_VERSION,
+            "result": plan.result.value,
+            "requests": [_request(request) for request in plan.requests],
+            "placed": [{"pod": placed.pod} | _place(placed) for placed in plan.placed],
+            "nominated": [{"pod": nominated.pod} | _place(nominated) for nominated in plan.nominated],
+            "unplaced": [_unplaced(entry) for entry in plan.unplaced],
+            "removals": [_removal(removal, plan) for removal in plan.removals],
+            "kept": [{"node": machine.node, "why": machine.why} for machine in plan.kept_machines],
+            "cancelled": list(plan.cancelled),
+            "costPerHour": format_price(plan.cost_per_hour),
+            "costPerMonth": format_price(price_per_month(plan.cost_per_hour)),
+            "lowerBoundPerHour": format_price(plan.lower_bound_per_hour),
+            "gapPercent": gap_percent(plan),
+            "optimal": plan.optimal,
+            "currency": plan.currency,
+            "pools": [_pool(report, blocked_of(plan, report.name)) for report in plan.pools],
+        }
+        | ({"choiceCostsPerHour": format_price(choice)} if choice else {})
+        | ({} if seconds is None else {"timing": {stage: round(n, _SECOND_DECIMALS) for stage, n in seconds.items()}})
+    )
 
 
 def explanation(pod: Pod, view: ClusterView) -> Json:

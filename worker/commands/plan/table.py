@@ -60,11 +60,13 @@ def _headline(out: Console, plan: Plan) -> None:
 
 
 def _quality(plan: Plan) -> str:
+    choice = plan.choice_costs_per_hour
+    more = f"; priorities cost {money(choice)} of it, beside price alone" if choice else ""
     if plan.optimal:
-        return "proven to be the least possible"
+        return f"proven to be the least possible{more}"
     gap = gap_percent(plan)
     bound = f"nothing can cost less than {money(plan.lower_bound_per_hour)}"
-    return bound if gap is None else f"{bound}: at most {gap:g} % above the least possible"
+    return f"{bound}{more}" if gap is None else f"{bound}: at most {gap:g} % above the least possible{more}"
 
 
 def _bought(out: Console, plan: Plan) -> None:

@@ -1,4 +1,7 @@
-"""The best plan of a small round, found by trying all: the fewest pods left out by priority, then the least cost."""
+"""The best plan of a small round, found by trying all: the fewest pods left out by priority, then the least cost.
+
+Where kinds have tiers, the cost is that of the lowest tier, then of the next: none is bought for what a higher one holds.
+"""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -11,6 +14,8 @@ from tests.planner.packing.joint.binding import Board, State
 from tests.planner.packing.joint.scheduler import Content, Rules
 from tests.planner.packing.joint.small_round import Limit, SmallRound, Spot
 
+Costs = tuple[Decimal, ...]
+"""Cost per hour of the machines that are bought by tier, the lowest first; of all together where there is one tier."""
 Score = tuple[tuple[int, ...], Decimal]
 """Pods without a place by priority, the highest first, and the cost per hour of all machines that are bought."""
 
@@ -20,6 +25,7 @@ class Best:
     """The best plan."""
 
     score: Score
+    costs: Costs
     bought: tuple[Spot, ...]
     """Kinds of the machines to buy."""
     steps: tuple[tuple[str, int], ...]
@@ -48,8 +54,13 @@ def cheapest(given: SmallRound) -> Best:
         hopeful = [each for each in wanted if search.is_conceivable(each)]
         if hopeful and (found := search.first(hopeful)) is not None:
             cost, bought, steps = found
-            return Best((missing, cost), bought, steps)
+            return Best((missing, sum(cost, Decimal(0))), cost, bought, steps)
     raise AssertionError("limits leave no room for the minimums")
+
+
+def tiers_of(given: SmallRound) -> tuple[tuple[int, int], ...]:
+    """Return the tiers of the kinds that can be bought, the lowest first; one at least."""
+    return tuple(sorted({kind.tier for kind in given.kinds})) or ((0, 0),)
 
 
 def _levels(given: SmallRound) -> Iterator[tuple[tuple[int, ...], list[Content]]]:
@@ -105,7 +116,7 @@ class _Search:
         takes = self._given.kinds[k].takes
         return min(self._given.left.get(limit, most * amount) // amount for limit, amount in takes.items())
 
-    def first(self, wanted: list[Content]) -> tuple[Decimal, tuple[Spot, ...], tuple[tuple[str, int], ...]] | None:
+    def first(self, wanted: list[Content]) -> tuple[Costs, tuple[Spot, ...], tuple[tuple[str, int], ...]] | None:
         """Return the least cost of placing any of these numbers, machines and steps, or None if none can be placed."""
         most = max(sum(each) for each in wanted) + sum(self._given.missing.values())
         for cost, bought in self._purchases(most):
@@ -124,9 +135,10 @@ class _Search:
         names = [iter(w.names) for w in self._given.workloads]
         return tuple((next(names[i]), m) for i, m in order)
 
-    def _purchases(self, most: int) -> Iterator[tuple[Decimal, tuple[int, ...]]]:
+    def _purchases(self, most: int) -> Iterator[tuple[Costs, tuple[int, ...]]]:
         """Yield all sets of machines within the limits, the cheapest first."""
-        heap: list[tuple[Decimal, tuple[int, ...]]] = [(Decimal(0), ())]
+        tiers = tiers_of(self._given)
+        heap: list[tuple[Costs, tuple[int, ...]]] = [((Decimal(0),) * len(tiers), ())]
         while heap:
             cost, bought = heappop(heap)
             yield cost, bought
@@ -144,7 +156,8 @@ class _Search:
                     for limit, amount in kind.takes.items()
                 ):
                     assert kind.price is not None
-                    heappush(heap, (cost + kind.price, (*bought, k)))
+                    more = tuple(c + kind.price * (tier == kind.tier) for c, tier in zip(cost, tiers, strict=True))
+                    heappush(heap, (more, (*bought, k)))
 
     def _forced(self, bought: tuple[int, ...]) -> int | None:
         """Return how many of these machines minimums ask for, or None if one is still missing."""

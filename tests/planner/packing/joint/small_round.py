@@ -61,6 +61,8 @@ class Spot:
     limits: tuple[Limit, ...] = ()
     sums: Mapping[Limit, int] = field(default_factory=dict)
     """What it takes of the pool's limits in cores, memory and money: by pool and name of the field."""
+    tier: tuple[int, int] = (0, 0)
+    """Priority of the pool and, where it chooses by priority, of the type."""
 
     @property
     def takes(self) -> Mapping[Limit, int]:
@@ -175,7 +177,14 @@ def _to_come(
         price=Decimal(kind["pricePerHour"]) if is_new else None,
         limits=_limits(pool, kind) if is_new else (),
         sums=_sums(pool, kind) if is_new else {},
+        tier=_tier(pool, kind["name"]),
     )
+
+
+def _tier(pool: Json, name: str) -> tuple[int, int]:
+    entry = next(t for t in pool["spec"]["serverTypes"] if t["name"] == name)
+    chooses = pool["spec"].get("scaleUp", {}).get("choose") == "priority"
+    return pool["spec"].get("priority", 0), entry.get("priority", 0) if chooses else 0
 
 
 def _in_flight(scene: Scene, request: Json, seats: Mapping[str, str]) -> Spot:
