@@ -71,6 +71,18 @@ _FURTHER = {
         "should be less than or equal to 1000",
         by_rule=False,
     ),
+    "priority of a pool beyond all": Refusal(
+        pool(priority=-1001),
+        "spec.priority: must be at least -1000, not -1001",
+        "should be greater than or equal to -1000",
+        by_rule=False,
+    ),
+    "choice by an unknown word": Refusal(
+        pool(scaleUp={"choose": "weight"}),
+        "spec.scaleUp.choose: must be price or priority, not weight",
+        'Unsupported value: "weight"',
+        by_rule=False,
+    ),
     "negative min": Refusal(
         pool({"name": "a", "max": 1, "min": -1}),
         "spec.serverTypes[0].min: must be at least 0, not -1",
