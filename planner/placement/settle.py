@@ -56,7 +56,7 @@ class Settlement:
     top_up: tuple[MachineKind, ...]
     """Machines that the pools' own minimums lack beside those."""
     choice_costs_per_hour: Decimal
-    """What priorities cost more than price alone; 0 where that was not asked, or where other pods would have a place."""
+    """What priorities cost more than price alone; 0 where that was not asked, or where other pods would be placed."""
 
     @property
     def bought(self) -> list[MachineKind]:
@@ -102,9 +102,12 @@ def settle(
                 top_up=top_up_at_most,
             )
 
+    def answered(problem: PackingProblem) -> Packing:
+        return packer(without_twins(problem))
+
     def packed(problem: PackingProblem) -> Packing:
         with stages("pack"):
-            return in_turns(problem, lambda asked: packer(without_twins(asked)))
+            return in_turns(problem, answered)
 
     with stages("check"):
         minimum = missing_by_type(machines.values(), pool_kinds, limits)

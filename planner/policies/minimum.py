@@ -84,6 +84,6 @@ def _missing_by_pool(
 
 
 def cheapness(kind: MachineKind) -> tuple[object, ...]:
-    """Return a sort key: the cheapest kind of the highest tier first, of equally cheap ones that of the higher priority."""
+    """Return a sort key: the highest tier first, then the cheapest kind, of equally cheap ones the higher priority."""
     offering, (of_pool, of_type) = kind.offering, kind.tier
     return -of_pool, -of_type, offering.price_per_hour, -kind.priority, offering.server_type, offering.location

@@ -79,28 +79,26 @@ _SECOND_DECIMALS: Final = 6
 def document(plan: Plan, seconds: Mapping[Stage, float] | None = None) -> Json:
     """Return the plan as JSON types; with the seconds of each stage, if they are given."""
     choice = plan.choice_costs_per_hour
-    return (
-        {
-            "apiVersion": API_VERSION,
-            "result": plan.result.value,
-            "requests": [_request(request) for request in plan.requests],
-            "placed": [{"pod": placed.pod} | _place(placed) for placed in plan.placed],
-            "nominated": [{"pod": nominated.pod} | _place(nominated) for nominated in plan.nominated],
-            "unplaced": [_unplaced(entry) for entry in plan.unplaced],
-            "removals": [_removal(removal, plan) for removal in plan.removals],
-            "kept": [{"node": machine.node, "why": machine.why} for machine in plan.kept_machines],
-            "cancelled": list(plan.cancelled),
-            "costPerHour": format_price(plan.cost_per_hour),
-            "costPerMonth": format_price(price_per_month(plan.cost_per_hour)),
-            "lowerBoundPerHour": format_price(plan.lower_bound_per_hour),
-            "gapPercent": gap_percent(plan),
-            "optimal": plan.optimal,
-            "currency": plan.currency,
-            "pools": [_pool(report, blocked_of(plan, report.name)) for report in plan.pools],
-        }
-        | ({"choiceCostsPerHour": format_price(choice)} if choice else {})
-        | ({} if seconds is None else {"timing": {stage: round(n, _SECOND_DECIMALS) for stage, n in seconds.items()}})
-    )
+    more = {"choiceCostsPerHour": format_price(choice)} if choice else {}
+    return {
+        "apiVersion": API_VERSION,
+        "result": plan.result.value,
+        "requests": [_request(request) for request in plan.requests],
+        "placed": [{"pod": placed.pod} | _place(placed) for placed in plan.placed],
+        "nominated": [{"pod": nominated.pod} | _place(nominated) for nominated in plan.nominated],
+        "unplaced": [_unplaced(entry) for entry in plan.unplaced],
+        "removals": [_removal(removal, plan) for removal in plan.removals],
+        "kept": [{"node": machine.node, "why": machine.why} for machine in plan.kept_machines],
+        "cancelled": list(plan.cancelled),
+        "costPerHour": format_price(plan.cost_per_hour),
+        "costPerMonth": format_price(price_per_month(plan.cost_per_hour)),
+        "lowerBoundPerHour": format_price(plan.lower_bound_per_hour),
+        **more,
+        "gapPercent": gap_percent(plan),
+        "optimal": plan.optimal,
+        "currency": plan.currency,
+        "pools": [_pool(report, blocked_of(plan, report.name)) for report in plan.pools],
+    } | ({} if seconds is None else {"timing": {stage: round(n, _SECOND_DECIMALS) for stage, n in seconds.items()}})
 
 
 def explanation(pod: Pod, view: ClusterView) -> Json:

@@ -7,7 +7,7 @@ import yaml
 
 from planner.packing.fallback.pack import pack
 from planner.plan import plan
-from tests.builders import Json, kwok_node_class, node, node_pool, pod, server_type
+from tests.builders import Json, after, kwok_node_class, node, node_pool, node_request, pod, server_type
 from tests.planner.scenes import Scene
 
 EXAMPLES = Path(__file__).parents[4] / "deploy" / "examples" / "pools"
@@ -23,12 +23,15 @@ def pool(name: str, *types: Json, most: int = 20, **spec: object) -> Json:
     return node_pool(name, list(types), limits={"max": most}, matchUnselectedPods=True, **spec)
 
 
-def bought(*pools: Json, waiting: list[Json], nodes: tuple[Json, ...] = ()) -> list[str]:
+def bought(
+    *pools: Json, waiting: list[Json], nodes: tuple[Json, ...] = (), requests: tuple[Json, ...] = ()
+) -> list[str]:
     scene = Scene()
     scene.classes.append(kwok_node_class(SMALL, LARGE))
     scene.pools += pools
     scene.pods += waiting
     scene.nodes += nodes
+    scene.requests += requests
     made = plan(scene.snapshot(), pack)
     return sorted(f"{r.pool}/{r.server_type}: {len(r.seats)}" for r in made.requests)
 
@@ -80,6 +83,17 @@ def test_the_expander_takes_the_next_group_where_the_first_has_reached_its_maxim
     types = {"pattern": "sma*", "priority": 50, "max": 1}, {"pattern": "*", "priority": 10}
     expected = ["default/large: 1", "default/small: 1"]
     assert bought(pool("default", *types, scaleUp={"choose": "priority"}), waiting=pods(2)) == expected
+
+
+def test_a_type_that_is_sold_out_leaves_its_pods_to_the_next_one():
+    # Source: kubernetes/autoscaler#4142 and #4731: a group that fails is tried again and again.
+    types = {"name": "large", "priority": 50}, {"name": "small"}
+    missed = node_request(
+        "m", "large", location="a", phase="Unmet", reason="NoCapacity", expiresAt=after(seconds=60), pool="default"
+    )
+    given = pool("default", *types, scaleUp={"choose": "priority"})
+    assert bought(given, waiting=pods(1)) == ["default/large: 1"]
+    assert bought(given, waiting=pods(1), requests=(missed,)) == ["default/small: 1"]
 
 
 # Source: VPSie's autoscaler: the preferred instance type where it is valid, else the cheapest that fits.

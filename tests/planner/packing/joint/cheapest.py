@@ -1,6 +1,6 @@
 """The best plan of a small round, found by trying all: the fewest pods left out by priority, then the least cost.
 
-Where kinds have tiers, the cost is that of the lowest tier, then of the next: none is bought for what a higher one holds.
+Where kinds have tiers, the cost is that of the lowest tier, then of the next: none is bought for what a higher holds.
 """
 
 from collections import Counter
