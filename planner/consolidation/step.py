@@ -12,8 +12,8 @@ from decimal import Decimal
 from planner.consolidation.fleet import Member
 from planner.consolidation.terms import strictest
 from planner.displacement.displaced import Displacement
+from planner.objects.tiers import tier_of
 from planner.packing.assign import NewMachine
-from planner.supply.tiers import tier_of
 
 
 @dataclass(frozen=True, slots=True)

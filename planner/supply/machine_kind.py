@@ -17,12 +17,12 @@ from planner.model.plan import NodeClass, Reason, Snapshot
 from planner.objects.kinds import DaemonSet, Pod, Taint
 from planner.objects.offering import Offering, ResourceVector
 from planner.objects.predicates import DAEMON_TOLERATIONS, FIELD_NAME, NEW_HOST, is_of_system, untolerated, wants_node
+from planner.objects.tiers import Tier, tier_of
 from planner.scheduling.attachments import attachable
 from planner.supply.allowed_types import AllowedTypes, allowed_by_pool
 from planner.supply.node_template import node_labels, pool_taints
 from planner.supply.observed.agreement import NO_AGREEMENT, Agreement
 from planner.supply.peers import Peers, peers_of
-from planner.supply.tiers import Tier, tier_of
 from planner.supply.type_faults import faults, unknown_types
 from planner.supply.unavailable import REMEMBERED_FOR, part_in_force, parts_over, pause_in_force, stops
 

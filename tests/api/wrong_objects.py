@@ -79,7 +79,7 @@ _FURTHER = {
     ),
     "choice by an unknown word": Refusal(
         pool(scaleUp={"choose": "weight"}),
-        "spec.scaleUp.choose: must be price or priority, not weight",
+        "spec.scaleUp.choose: must be 'price' or 'priority', not 'weight'",
         'Unsupported value: "weight"',
         by_rule=False,
     ),

@@ -7,10 +7,10 @@ all turns are 0: what no pod chooses is packed as one.
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from planner.objects.tiers import Tier
 from planner.packing.problem import BinRow, PackedNode, PackingProblem
 from planner.supply.machine_kind import MachineKind
 from planner.supply.places import Place
-from planner.supply.tiers import Tier
 
 
 def with_turns(
