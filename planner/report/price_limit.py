@@ -4,7 +4,7 @@ from decimal import Decimal
 from typing import Final
 
 from api.meta import Condition
-from api.quantity import format_price, price_per_month
+from api.quantity import format_price, parse_price, price_per_month
 from api.v1alpha1.node_pool import NodePool, NodePoolStatus
 from planner.model.plan import Reason
 
@@ -17,10 +17,10 @@ _NEAR_PERCENT: Final = 80
 
 def near_price_limit(pool: NodePool, price: Decimal, currency: str | None) -> Reason | None:
     """Return what there is to say of machines that cost so much per hour; None below 80 % and without a limit."""
-    limit = pool.spec.limits.price_per_hour
-    if limit is None or price * 100 < limit * _NEAR_PERCENT:
+    text = pool.spec.limits.price_per_hour
+    if text is None or price * 100 < (limit := parse_price(text)) * _NEAR_PERCENT:
         return None
-    share = f", {int(price * 100 / limit)} % of it" if limit else ""
+    share = f", {int(price * 100 / limit)} % of it"
     month = f"({format_price(price_per_month(price))} a month)"
     return Reason(
         _AT if price >= limit else _NEAR,
