@@ -65,7 +65,10 @@ def _is_lower(displacement: Displacement) -> bool:
     homes = {pod.uid: machines[pod.lands_on] for pod in displacement.pods}
     for machine in displacement.settled.assignment.bought:
         for placed in machine.pods:
-            home = homes[placed.pod.uid]
+            home = homes.get(placed.pod.uid)
+            if home is None:
+                # Headroom is nowhere, and never a reason to keep a dearer machine.
+                continue
             allowed = pool_kinds[home.pool].allowed if home.pool in pool_kinds else None
             position = None if allowed is None else allowed.holder(home.server_type)
             if allowed is None or position is None:

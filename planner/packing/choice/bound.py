@@ -27,14 +27,14 @@ def _part(problem: PackingProblem, nodes: Sequence[PackedNode], turn: int, last:
     paid = sum(problem.bins[node.bin].price for node in nodes if problem.bins[node.bin].turn == last)
     limits = list(problem.limits)
     bins: list[BinRow] = []
-    for one in problem.bins:
-        if one.turn == turn or not one.price:
-            bins.append(one)
+    for row in problem.bins:
+        if row.turn == turn or not row.price:
+            bins.append(row)
             continue
-        taken = list(one.taken)
-        if one.turn == last:
+        taken = list(row.taken)
+        if row.turn == last:
             taken.append((len(limits), 1))
-            limits.append(paid // one.price)
+            limits.append(paid // row.price)
         on, amounts = tuple(limit for limit, _ in taken), tuple(amount for _, amount in taken)
-        bins.append(replace(one, price=0, limits=on, amounts=amounts))
+        bins.append(replace(row, price=0, limits=on, amounts=amounts))
     return replace(problem, bins=tuple(bins), limits=tuple(limits), relaxed=None, top_ups=())

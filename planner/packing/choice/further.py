@@ -46,19 +46,19 @@ def merged(problem: PackingProblem, made: Packing, answer: Packing) -> Packing:
 
 def _rationed(problem: PackingProblem, made: Packing) -> list[int]:
     """Return the groups of which opened machines have some already, and of which they may have only so many."""
-    there = {i for node in made.nodes for i in node.counts}
-    return [i for i in made.unplaced if i in there and problem.groups[i].per_node is not None]
+    present = {i for node in made.nodes for i in node.counts}
+    return [i for i in made.unplaced if i in present and problem.groups[i].per_node is not None]
 
 
 def _opened(problem: PackingProblem, node: PackedNode, rationed: list[int], limit: int) -> BinRow:
-    one = problem.bins[node.bin]
+    row = problem.bins[node.bin]
     taken = Counter[int]()
     for i, number in node.counts.items():
         for r, amount in enumerate(problem.groups[i].demand):
             taken[r] += amount * number
-    free = (have - taken[r] for r, have in enumerate(one.capacity))
+    free = (have - taken[r] for r, have in enumerate(row.capacity))
     rations = ((problem.groups[i].per_node or 0) - node.counts.get(i, 0) for i in rationed)
-    return BinRow((*free, *rations), 0, (limit,), one.rank)
+    return BinRow((*free, *rations), 0, (limit,), row.rank)
 
 
 def _row(problem: PackingProblem, made: Packing, i: int, turn: int, rationed: list[int]) -> GroupRow:
@@ -79,5 +79,5 @@ def _left(unplaced: Mapping[int, int], i: int) -> int:
     return unplaced.get(i, 0)
 
 
-def _is_open(one: BinRow, turn: int) -> bool:
-    return one.turn == turn or not (one.turn or one.price)
+def _is_open(row: BinRow, turn: int) -> bool:
+    return row.turn == turn or not (row.turn or row.price)

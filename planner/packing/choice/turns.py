@@ -35,10 +35,10 @@ def with_turns(
 def _turns(together: Iterable[frozenset[Tier]]) -> Mapping[Tier, int]:
     """Return the turn of each tier, the highest first among those that some pods choose between."""
     parts: list[frozenset[Tier]] = []
-    for one in together:
-        linked = [part for part in parts if part & one]
-        parts = [part for part in parts if not part & one]
-        parts.append(one.union(*linked))
+    for tiers in together:
+        linked = [part for part in parts if part & tiers]
+        parts = [part for part in parts if not part & tiers]
+        parts.append(tiers.union(*linked))
     return {tier: turn for part in parts for turn, tier in enumerate(sorted(part, reverse=True))}
 
 
@@ -61,9 +61,11 @@ def last_turn(problem: PackingProblem, nodes: Iterable[PackedNode]) -> int:
 
 def up_to(problem: PackingProblem, turn: int) -> PackingProblem:
     """Return the problem without the machines of later turns; bins keep their indexes."""
-    kept = frozenset(b for b, one in enumerate(problem.bins) if one.turn <= turn)
+    later = frozenset(b for b, row in enumerate(problem.bins) if row.turn > turn)
+    if not later:
+        return problem
     relaxed = None if problem.relaxed is None else up_to(problem.relaxed, turn)
-    groups = tuple(replace(group, bins=group.bins & kept) for group in problem.groups)
+    groups = tuple(replace(group, bins=group.bins - later) for group in problem.groups)
     return replace(problem, groups=groups, relaxed=relaxed)
 
 

@@ -8,7 +8,15 @@ from datetime import timedelta
 
 import pytest
 
-from activities.ports.cluster import EVENTS, NODE_POOLS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS, NODES, PODS
+from activities.ports.cluster import (
+    EVENTS,
+    NODE_POOLS,
+    NODE_REMOVAL_REQUESTS,
+    NODE_REQUESTS,
+    NODES,
+    PODS,
+    PROVISIONING_REQUESTS,
+)
 from activities.providers.built_in import KWOK_NODE_CLASSES
 from activities.round.observe import SURROUNDINGS
 from api.keys import ANNOTATION_IDLE_SINCE, FINALIZER
@@ -54,7 +62,8 @@ async def test_a_second_round_buys_nothing_more(world):
 async def test_rounds_on_a_cache_that_stands_still_buy_and_remove_once(world):
     await world.add_pods(5, cpu="3")
     await world.add_node("default-ripe", cpu="1", annotations={ANNOTATION_IDLE_SINCE: "2026-11-01T08:00:00Z"})
-    frozen = {r: await world.cluster.list(r) for r in (*SURROUNDINGS, NODE_POOLS, KWOK_NODE_CLASSES)}
+    read = (*SURROUNDINGS, NODE_POOLS, KWOK_NODE_CLASSES, PROVISIONING_REQUESTS)
+    frozen = {r: await world.cluster.list(r) for r in read}
 
     class Frozen:
         async def list(self, resource):
