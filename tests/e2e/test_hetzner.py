@@ -47,7 +47,8 @@ def test_sixty_pods_get_their_servers_and_give_them_back(control_plane: ControlP
             f" {dict(scene.calls())}"
         )
         assert per_machine <= MOST_CALLS
-        assert scene.calls()["create_server"] == machines, "no call was repeated"
+        # Of a call that was on its way when the worker died nobody got the reply: the next one is refused by the name.
+        assert scene.calls()["create_server"] - machines in ({0, 1} if kill else {0}), "no call was repeated"
 
 
 def _up(scene: HetznerScene, *, kill: bool) -> None:

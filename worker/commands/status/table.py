@@ -109,7 +109,7 @@ def _pools(out: Console, view: ClusterView) -> None:
         out.print()
         out.print("No pool: nothing is bought. `kubectl explain nodepools.growth.dev.spec` tells what one needs.")
         return
-    rows = table("name", "machines", "ready", "coming", "going", "max", "per hour", "a month", "not fine")
+    rows = table("name", "machines", "ready", "coming", "going", "max", "per hour", "per month", "not fine")
     for column in rows.columns[1:8]:
         column.justify = "right"
     for report in view.plan.pools:
@@ -210,7 +210,7 @@ def _machines(out: Console, view: ClusterView) -> None:
     shown = [m for m in view.machines.values() if m.counts and (is_ours(m) or m.pool)]
     foreign = sum(m.node is not None for m in view.machines.values()) - sum(m.node is not None for m in shown)
     if shown:
-        rows = table("name", "pool", "type", "location", "state", "pods", "per hour", "a month")
+        rows = table("name", "pool", "type", "location", "state", "pods", "per hour", "per month")
         rows.columns[5].justify = rows.columns[6].justify = rows.columns[7].justify = "right"
         for machine in sorted(shown, key=lambda m: (m.pool, m.name)):
             rows.add_row(*_row(machine, view))
