@@ -1,11 +1,14 @@
 """What must be true when all is quiet, judged by what the cluster and the provider show."""
 
 from collections.abc import Callable, Mapping
+from datetime import timedelta
 from typing import Final
 
 from activities.ports.cluster import DISRUPTION_BUDGETS, NODE_POOLS, NODES, PODS, Object
 from activities.ports.errors import BudgetExhausted
+from activities.providers.built_in import KWOK_NODE_CLASSES
 from api.keys import LABEL_ABANDONED, LABEL_EXCLUDED, TAINT_RESERVED, TAINT_SCALE_DOWN, TAINT_UNREGISTERED
+from api.meta import read_moment
 from simulator.apiserver.disruption_budgets import check_budgets
 from simulator.campaign.judging.headroom import is_expendable
 from simulator.campaign.judging.pod_departures import Leaving, keeps_disk, must_stay
@@ -15,6 +18,8 @@ from simulator.scheduling.fit import FitHost, misfit
 from simulator.scheduling.pod_request import occupies
 from simulator.simulation import Simulation
 
+_LONG_PAUSE: Final = timedelta(minutes=15)
+"""Pauses double; after this one the next may be over only when nobody looks any more."""
 _OWN_TAINTS: Final = (TAINT_RESERVED, TAINT_SCALE_DOWN, TAINT_UNREGISTERED)
 
 
@@ -126,12 +131,22 @@ class End:
     def _can_buy(self, pod: Object, pools: Mapping[str, Object]) -> bool:
         """Return whether a machine for the pod may be bought: every pod of the workloads fits on any type."""
         pool = pool_asked_for(pod)
-        if pool not in pools or is_expendable(pod, pools[pool]):
+        if pool not in pools or is_expendable(pod, pools[pool]) or self._pauses_for_long(pools[pool]):
             return False
         machines = list(self._witness.machines_of(pool))
         most, most_of = self._witness.most(pool, 0)
         room = any(sum(1 for _, t in machines if t == kind) < bound for kind, bound in most_of.items())
         return len(machines) < most and room
+
+    def _pauses_for_long(self, pool: Object) -> bool:
+        """Return whether the class buys nothing for so long that the pause may outlast a history."""
+        name = pool["spec"].get("template", {}).get("classRef", {}).get("name", "default")
+        for item in self._sim.world.cluster.peek(KWOK_NODE_CLASSES):
+            pause = item.get("status", {}).get("pause")
+            if item["metadata"]["name"] == name and pause is not None:
+                since, until = (read_moment(pause[end]) for end in ("lastFailureAt", "until"))
+                return since is not None and until is not None and until - since >= _LONG_PAUSE
+        return False
 
     def _own_taints(self) -> list[tuple[str, str]]:
         return [

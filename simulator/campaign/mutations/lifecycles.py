@@ -359,7 +359,7 @@ LIFECYCLE_MUTATIONS: Final = (
         first=200,
         within=30,
     ),
-    Mutation("a machine in its cool-off takes pods of every pool", _cool_off_for_every_pool, first=270, within=30),
+    Mutation("a machine in its cool-off takes pods of every pool", _cool_off_for_every_pool, first=320, within=20),
     Mutation("one heir takes over several seats", _one_heir_for_many_seats, within=30),
     Mutation("a Node's change wakes nobody", _nobody_hears_of_nodes),
 )
