@@ -45,7 +45,7 @@ def steps_of(displacement: Displacement, members: Mapping[str, Member], currency
     There are none where a pod would move to a machine that is bought though its pool or type has a lower priority than
     the one that it is on: what was bought for its priority is not given up for its price.
     """
-    if displacement.currencies - {currency} or _is_lower(displacement):
+    if displacement.currencies - {currency} or _is_lower(displacement, members):
         return ()
     steps = [
         step
@@ -60,9 +60,9 @@ def net(steps: Iterable[ConsolidationStep]) -> Decimal:
     return sum((step.net_per_hour for step in steps), Decimal(0))
 
 
-def _is_lower(displacement: Displacement) -> bool:
-    pool_kinds, machines = displacement.supply.pool_kinds, displacement.leaving
-    homes = {pod.uid: machines[pod.lands_on] for pod in displacement.pods}
+def _is_lower(displacement: Displacement, members: Mapping[str, Member]) -> bool:
+    pool_kinds = displacement.supply.pool_kinds
+    homes = {pod.uid: members[pod.lands_on].machine for pod in displacement.pods}
     for machine in displacement.settled.assignment.bought:
         for placed in machine.pods:
             home = homes.get(placed.pod.uid)

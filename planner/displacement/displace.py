@@ -141,9 +141,7 @@ class Displacer:
             if keeps_headroom:
                 return Misfit("", "", reasons)
         moves = tuple(Move(each.pod, each.node) for each in settled.assignment.placed if each.node is not None)
-        return Displacement(
-            going, tuple(pods), moves, settled, supply, {name: self._known.machines[name] for name in going}
-        )
+        return Displacement(going, tuple(pods), moves, settled, supply)
 
     def _groups_of(self, pods: Iterable[Pod]) -> list[PodGroup]:
         members: dict[int, list[Pod]] = {}

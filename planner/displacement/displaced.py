@@ -1,13 +1,11 @@
 """What comes of displacing the pods of machines: where each goes, what is bought for them, and what that costs."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from planner.model.plan import Move, PlannedRequest, Reason
 from planner.objects.kinds import Pod
 from planner.placement.settle import Settlement, Supply
-from planner.supply.machines import Machine
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +20,6 @@ class Displacement:
     """Onto Nodes that are there."""
     settled: Settlement
     supply: Supply
-    leaving: Mapping[str, Machine]
-    """The machines that go, by name."""
 
     @property
     def cost_per_hour(self) -> Decimal:

@@ -79,16 +79,19 @@ def decide(known: KnownState, packer: Packer, stages: Stages) -> Decided:
         else:
             limits.restore(after)
     kept_headroom = keep_headroom(known, settled.assignment, supply.places)
-    after = limits.saved()
-    limits.restore(before)
-    bought_for = buyable_headroom(kept_headroom.left, pool_kinds, limits)
-    if bought_for:
-        # In one problem with the pods that wait: a larger machine for both may cost less than two.
-        beside = replace(supply, places=kept_headroom.places)
-        together = settle([*admitted, *bought_for], beside, packer, stages, fair.bounds.trim_of_machines, compares=True)
-        if _number_left(together) <= _number_left(settled):
-            supply, settled, bought_for, after = beside, together, [], limits.saved()
-    limits.restore(after)
+    bought_for: list[PodGroup] = []
+    if kept_headroom.left:
+        after = limits.saved()
+        limits.restore(before)
+        bought_for = buyable_headroom(kept_headroom.left, pool_kinds, limits)
+        if bought_for:
+            # In one problem with the pods that wait: a larger machine for both may cost less than two.
+            beside = replace(supply, places=kept_headroom.places)
+            demand = [*admitted, *bought_for]
+            together = settle(demand, beside, packer, stages, fair.bounds.trim_of_machines, compares=True)
+            if _number_left(together) <= _number_left(settled):
+                supply, settled, bought_for, after = beside, together, [], limits.saved()
+        limits.restore(after)
     with stages("decide"):
         assembly, packing, assignment = settled.assembly, settled.packing, settled.assignment
         known.refused_placements.learn_of_room(_rooms(fair, assembly, assignment, known.supply), known.supply)

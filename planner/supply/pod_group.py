@@ -20,6 +20,7 @@ from planner.scheduling.attachments import shared_volumes
 from planner.supply.lost_places import LostPlaces, LostPlacesByClass
 
 _TURNS = 2
+"""Of one priority."""
 _HASH_CHARACTERS = 16
 """64 bits: no two of the few thousand classes of a cluster meet by accident."""
 
