@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from typing import Annotated, Final
 
 from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
@@ -58,17 +59,28 @@ def parse_quantity(text: object) -> Fraction:
         ValueError: not a quantity; the message quotes the text.
     """
     written = str(text) if isinstance(text, (int, float)) and not isinstance(text, bool) else text
-    if isinstance(written, str) and len(written) <= _LONGEST_TEXT and (match := _NUMBER.match(written)):
-        number, suffix = match.groups()
-        if suffix in _SUFFIX:
-            return _bounded(Fraction(number) * _SUFFIX[suffix])
-        if exponent := _EXPONENT.match(suffix):
-            return _bounded(Fraction(number) * Fraction(10) ** int(exponent.group(1)))
+    if isinstance(written, str) and len(written) <= _LONGEST_TEXT:
+        value = _value(written)
+        if value is not None:
+            return value
     quoted = repr(text)
     if len(quoted) > _LONGEST_QUOTED:
         quoted = f"{quoted[: _LONGEST_QUOTED - 1]}…"
     msg = f'{quoted} is not a quantity: write a number with a Kubernetes suffix, such as "500m", "2" or "4Gi"'
     raise ValueError(msg)
+
+
+@lru_cache(maxsize=4096)
+def _value(written: str) -> Fraction | None:
+    """Return the value of a text; None if it is no quantity. The same few texts are on all pods, Nodes and classes."""
+    match = _NUMBER.match(written)
+    if match is None:
+        return None
+    number, suffix = match.groups()
+    if suffix in _SUFFIX:
+        return _bounded(Fraction(number) * _SUFFIX[suffix])
+    exponent = _EXPONENT.match(suffix)
+    return None if exponent is None else _bounded(Fraction(number) * Fraction(10) ** int(exponent.group(1)))
 
 
 def parse_units(text: object) -> int:

@@ -91,6 +91,8 @@ def play(seed: int, provider: str = "kwok") -> HistoryResult:
 
     # What a history leaves in cycles can wait for its end, and looking for it all the time takes a tenth of it.
     gc.disable()
+    # Nor is it among what was there before: modules alone take longer to search than most histories' remains.
+    gc.freeze()
     logging.disable(logging.CRITICAL)
     try:
         sim = simulate(
@@ -105,6 +107,7 @@ def play(seed: int, provider: str = "kwok") -> HistoryResult:
         logging.disable(logging.NOTSET)
         gc.enable()
         gc.collect()
+        gc.unfreeze()
     (history,) = scenarios
     counts = _counts(history)
     wrong += [
