@@ -52,11 +52,11 @@ simulate: .venv/run.stamp ## 500 random histories with faults of every kind, 40 
 seeds: ## draw the next committed number, from which fresh seeds begin
 	$(DRAW) > tests/seed.txt
 
-# Two processes, each with a control plane of its own, then alone what measures. A file runs in the order written, so
+# Three processes, as tests wait for most of their time, each with a control plane of its own, then alone what measures. A file runs in the order written, so
 # that what fails can be repeated.
 e2e: .venv/dev.stamp ## the whole way on a real control plane (needs Go >= 1.26, builds it once)
 	$(BIN)/python -m tests.e2e.harness_build
-	$(PYTEST) -q -raP -n 2 --dist loadfile --no-loadscope-reorder -m "e2e and not serial and not nightly" -p no:randomly \
+	$(PYTEST) -q -raP -n 3 --dist loadfile --no-loadscope-reorder -m "e2e and not serial and not nightly" -p no:randomly \
 		--durations=40 --cpu-budget e2e
 	$(PYTEST) -q -s -m "e2e and serial and not nightly" -p no:randomly --durations=40 --cpu-budget serial
 

@@ -10,7 +10,7 @@ from tests.load.stage import stage
 from tests.load.swap import check_end
 from tests.load.thousand import PATIENCE, RECIPE, a_round_later, come, cost_per_hour, purchases, rounds
 
-pytestmark = [pytest.mark.e2e, pytest.mark.serial, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.e2e, pytest.mark.nightly, pytest.mark.serial, pytest.mark.timeout(600)]
 
 
 async def as_planned(folder: Path) -> str:

@@ -19,7 +19,13 @@ MOST_CALLS = 6
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 
 
-@pytest.mark.parametrize("kill", [False, True], ids=["plain", "worker killed, late controller"])
+@pytest.mark.parametrize(
+    "kill",
+    [
+        pytest.param(False, id="plain", marks=pytest.mark.nightly),
+        pytest.param(True, id="worker killed, late controller"),
+    ],
+)
 def test_sixty_pods_get_their_servers_and_give_them_back(control_plane: ControlPlane, tmp_path: Path, *, kill: bool):
     """With `kill`, the worker dies in the middle of both ways, and Nodes are initialised 5 s after they join."""
     plane, delay = control_plane, 5.0 if kill else None

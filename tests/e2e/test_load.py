@@ -11,7 +11,7 @@ from tests.load.swap import Swapped, Times, swap
 MACHINES = 40
 TIMES = Times(cool_off=12, boot=10, patience=60)
 
-pytestmark = [pytest.mark.e2e, pytest.mark.serial, pytest.mark.timeout(200)]
+pytestmark = [pytest.mark.e2e, pytest.mark.nightly, pytest.mark.serial, pytest.mark.timeout(200)]
 
 
 async def swapped(folder: Path) -> Swapped:

@@ -36,8 +36,11 @@ def planned_offline(view: ClusterView, folder: Path) -> dict[str, object]:
 
 @pytest.mark.parametrize(
     ("separate", "kill"),
-    [(True, False), (True, True), (False, True)],
-    ids=["separate Temporal", "separate Temporal, worker killed", "embedded Temporal, worker killed"],
+    [
+        pytest.param(True, False, id="separate Temporal", marks=pytest.mark.nightly),
+        pytest.param(True, True, id="separate Temporal, worker killed"),
+        pytest.param(False, True, id="embedded Temporal, worker killed"),
+    ],
 )
 def test_sixty_pods_get_their_machines_and_give_them_back(
     control_plane: ControlPlane, tmp_path: Path, *, separate: bool, kill: bool

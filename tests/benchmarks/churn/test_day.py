@@ -29,9 +29,11 @@ class Seen:
         return self.sides[0]
 
 
-@pytest.fixture(scope="module")
-def growth() -> Seen:
-    return Seen(DAY, EMPTY_ONLY)
+@pytest.fixture(
+    scope="module", params=[SMALL_DAY, pytest.param(DAY, marks=pytest.mark.nightly)], ids=["small", "whole"]
+)
+def growth(request: pytest.FixtureRequest) -> Seen:
+    return Seen(request.param, EMPTY_ONLY)
 
 
 def test_growth_tells_of_each_pod_that_waits_where_it_goes_or_why_not(growth: Seen):
@@ -68,6 +70,7 @@ def test_the_same_stream_ends_the_same():
     assert tallies[0].waits == tallies[1].waits
 
 
+@pytest.mark.nightly
 def test_a_day_of_consolidation_costs_less_than_the_rule_of_a_peer_moves_fewer_pods_and_lets_them_wait_less():
     names = EMPTY_ONLY, "Growth, consolidating after 1 m, movePrice 90 %", "Karpenter's rule, 0 s"
     waiting, growth, peer = (Seen(SMALL_DAY, name).world.tally for name in names)
@@ -78,10 +81,10 @@ def test_a_day_of_consolidation_costs_less_than_the_rule_of_a_peer_moves_fewer_p
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", [name for name in CONTESTANTS if "consolidating" in name])
-def test_consolidation_costs_less_than_waiting_for_machines_to_become_empty(growth: Seen, name: str):
-    tally = Seen(DAY, name).world.tally
+def test_consolidation_costs_less_than_waiting_for_machines_to_become_empty(name: str):
+    waiting, tally = (Seen(DAY, side).world.tally for side in (EMPTY_ONLY, name))
     assert tally.moved > 0
-    assert tally.cost <= growth.world.tally.cost
+    assert tally.cost <= waiting.cost
 
 
 @pytest.mark.nightly

@@ -96,6 +96,7 @@ def test_on_a_terminal_no_frame_stays_and_what_is_printed_works(tmp_path):
 
 
 @pytest.mark.e2e
+@pytest.mark.nightly
 @pytest.mark.timeout(300)
 def test_in_a_file_there_is_no_sequence_and_what_is_printed_works(tmp_path):
     folder = tmp_path / "a folder"
