@@ -30,6 +30,7 @@ from math import gcd
 from typing import Final
 
 from planner.model.plan import PlannedRequest
+from planner.packing.alike import as_one
 from planner.packing.assemble import Assembly, buyable
 from planner.packing.choice.bound import bounding
 from planner.packing.index import ProblemIndex
@@ -153,6 +154,7 @@ def cost_of(
     top_up: Sequence[MachineKind],
     *,
     pool_kinds: Mapping[str, PoolKinds],
+    is_parted: bool = False,
 ) -> Cost:
     """Return the cost of `requests`.
 
@@ -162,16 +164,23 @@ def cost_of(
     pool's own minimum the bound counts only what the plan buys for it alone, and that only where no
     pod could have made a machine needed. Where groups were split over domains, the bound is that of the
     pods before they were: another split might have cost less.
+
+    Where groups `is_parted` by namespaces, rows that are alike are one to the bound: of thousands it would take long.
     """
     total = sum((request.price_per_hour for request in requests), Decimal(0))
     forced = sum(price_units(kind.offering.price_per_hour) * number for kind, number in minimum)
     placed = assembly.placed(packing.unplaced)
     # A split leaves out pods that no domain takes, and what is proven is proven for all.
     proven = packing.proven if assembly.split.is_plain or assembly.places_all(packing.unplaced) else 0
-    if _have_one_offer_each(minimum, pool_kinds):
-        bound = forced + _bound(assembly.relaxed, packing.nodes, placed, proven)
+    is_forced_apart = _have_one_offer_each(minimum, pool_kinds)
+    problem = assembly.relaxed if is_forced_apart else _with_priced_minimum(assembly)
+    if is_parted:
+        joined = as_one(problem)
+        problem, placed = joined.problem, [sum(placed[i] for i in rows) for rows in joined.members]
+    if is_forced_apart:
+        bound = forced + _bound(problem, packing.nodes, placed, proven)
     else:
-        bound = max(forced, _bound(_with_priced_minimum(assembly), packing.nodes, placed))
+        bound = max(forced, _bound(problem, packing.nodes, placed))
     if not assembly.given.groups:
         bound += sum(price_units(kind.offering.price_per_hour) for kind in top_up)
     return Cost(total, price_of(bound))

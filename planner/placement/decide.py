@@ -115,7 +115,15 @@ def decide(known: KnownState, packer: Packer, stages: Stages) -> Decided:
         return Decided(
             assignment=assignment,
             requests=requests,
-            cost=cost_of(requests, assembly, packing, settled.minimum, settled.top_up, pool_kinds=pool_kinds),
+            cost=cost_of(
+                requests,
+                assembly,
+                packing,
+                settled.minimum,
+                settled.top_up,
+                pool_kinds=pool_kinds,
+                is_parted=fair.bounds.trim_of_machines is not None,
+            ),
             choice_costs_per_hour=settled.choice_costs_per_hour,
             unplaced=tuple(Unplaced(pod.key, pod.uid, r.reasons) for r in refused for pod in r.pods),
             pools_of={pod.uid: r.group.pools[0] for r in refused if r.group.pools for pod in r.pods},

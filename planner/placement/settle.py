@@ -10,6 +10,7 @@ from decimal import Decimal
 
 from planner.model.plan import PlannedRequest
 from planner.model.stages import Stages
+from planner.packing.alike import packed_as_one
 from planner.packing.arrange import Arrangement, Assembled, arrange
 from planner.packing.assemble import Assembly, assemble
 from planner.packing.assign import Assignment, assign, requests_of
@@ -105,9 +106,13 @@ def settle(
     def answered(problem: PackingProblem) -> Packing:
         return packer(without_twins(problem))
 
+    def answered_as_one(problem: PackingProblem) -> Packing:
+        # What is trimmed is trimmed by namespace, and groups are parted by it.
+        return packed_as_one(problem, answered)
+
     def packed(problem: PackingProblem) -> Packing:
         with stages("pack"):
-            return in_turns(problem, answered)
+            return in_turns(problem, answered if trim is None else answered_as_one)
 
     with stages("check"):
         minimum = missing_by_type(machines.values(), pool_kinds, limits)

@@ -74,27 +74,37 @@ def settle_fairly(
                 return parted, settled
 
     parted, settled = packed(())
-    contended = contentions(parted, settled, supply.limits)
-    late = [each for each in contended if not each.is_in_turn(_has(known, each.pools))]
-    orders = [each.in_turn(_has(known, each.pools)) for each in late]
+    contended, has = contentions(parted, settled, supply.limits), _Has(known)
+    late = [each for each in contended if not each.is_in_turn(has.of(each.pools))]
+    orders = [each.in_turn(has.of(each.pools)) for each in late]
     rooms = [each.room for each in late]
     for _ in range(_TRIES_OF_TURNS if late else 0):
         numbers = [number_in(o, each.share, room) for o, each, room in zip(orders, late, rooms, strict=True)]
         parted, settled = packed(list(zip(orders, numbers, strict=True)))
         contended = contentions(parted, settled, supply.limits)
-        if all(each.is_in_turn(_has(known, each.pools)) for each in contended):
+        if all(each.is_in_turn(has.of(each.pools)) for each in contended):
             break
         left = {pod.uid for pods in settled.assignment.left.values() for pod in pods}
         rooms = [each.room_without(left, o[:n]) for each, o, n in zip(late, orders, numbers, strict=True)]
     return Fair(tuple(parted), settled, bounds, _shared(contended))
 
 
-def _has(known: KnownState, pools: frozenset[str]) -> Counter[str]:
-    """Return the cpu that pods of each namespace request in these pools, in millicores."""
-    has: Counter[str] = Counter()
-    for (_, namespace), cpu in namespace_use(known.machines.values(), known.seating.seated, pools).cpu.items():
-        has[namespace] += cpu
-    return has
+class _Has:
+    """What namespaces have of sets of pools, counted once for each: all pods of these pools are looked at."""
+
+    def __init__(self, known: KnownState) -> None:
+        self._known = known
+        self._of: dict[frozenset[str], Counter[str]] = {}
+
+    def of(self, pools: frozenset[str]) -> Counter[str]:
+        """Return the cpu that pods of each namespace request in these pools, in millicores."""
+        if pools not in self._of:
+            use = namespace_use(self._known.machines.values(), self._known.seating.seated, pools)
+            cpu_by_namespace: Counter[str] = Counter()
+            for (_, namespace), cpu in use.cpu.items():
+                cpu_by_namespace[namespace] += cpu
+            self._of[pools] = cpu_by_namespace
+        return self._of[pools]
 
 
 def _shared(contended: Iterable[Contention]) -> dict[str, Reason]:
@@ -103,8 +113,9 @@ def _shared(contended: Iterable[Contention]) -> dict[str, Reason]:
     for each in contended:
         wanted = Counter(pod.namespace for pod in each.pods)
         got = wanted - each.waiting
+        number = got.total()
         for pod in each.pods:
-            if pod.uid not in each.placed and got.total() > got[pod.namespace]:
+            if pod.uid not in each.placed and number > got[pod.namespace]:
                 shared[pod.uid] = Reason(
                     LIMIT_SHARED,
                     f"what limits of pool {' and '.join(sorted(each.pools))} leave is given in turn between "

@@ -133,18 +133,22 @@ class NamespaceBounds:
 
     def _tell(self, assembly: Assembly, placed: Sequence[int], exceeded: Collection[tuple[str, str]]) -> None:
         """Bar the pods without a place whose namespace had more machines planned than may count; note it for others."""
-        for pool, namespace in sorted(exceeded):
+        for pool in sorted({pool for pool, _ in exceeded}):
             most, kinds = self._machines[pool], self._known.pool_kinds[pool].kinds
+            own = {namespace for of, namespace in exceeded if of == pool}
+            # Of thousands of namespaces, a pod is told of one: the last, or the one before where that is its own.
+            last_two = sorted(own, reverse=True)[:2]
             for group, number in zip(assembly.given.groups, placed, strict=True):
                 if number == group.count or not any(fits_kind(group, kind) for kind in kinds):
                     continue
                 for pod in group.pods[number:]:
-                    if pod.namespace == namespace:
+                    if pod.namespace in own:
                         self._bar(pod, pool, f"machines is {most}, and so many count for it")
-                    else:
+                    other = next((namespace for namespace in last_two if namespace != pod.namespace), None)
+                    if other is not None:
                         self._beside[pod.uid] = (
                             f"limits.perNamespace.machines of pool {pool} is {most}: machines that were too many for "
-                            f"namespace {namespace} are taken off the plan, and a later round plans for their room"
+                            f"namespace {other} are taken off the plan, and a later round plans for their room"
                         )
 
     def _machines_after(
