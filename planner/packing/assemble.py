@@ -25,7 +25,7 @@ from planner.packing.domains.pod_counts import PodCounts
 from planner.packing.domains.split import split
 from planner.packing.place_fit import PlaceFit
 from planner.packing.problem import BinRow, GroupRow, Packing, PackingProblem, TopUp
-from planner.scheduling.attachments import Handle, Slots, amount_of, asked, is_attachments
+from planner.scheduling.attachments import Handle, Slots, amount_of, asked, is_attachments, is_enough
 from planner.scheduling.conflicts import ports_meet
 from planner.supply.limits import Limits, offering_key
 from planner.supply.machine_kind import MachineKind, PoolKinds
@@ -224,7 +224,7 @@ class _ProblemBuilder:
 
     def could_fit(self, free: Mapping[str, int]) -> bool:
         """Return whether there is room for the least of every resource: a quick no for full nodes."""
-        return all(amount_of(free, name) >= amount for name, amount in self._least.items())
+        return is_enough(free, self._least)
 
     def limit(self, key: object, most: int) -> int:
         if key not in self._rows:
@@ -317,7 +317,7 @@ def fits_kind(group: PodGroup, kind: MachineKind) -> bool:
     return (
         kind.pool.metadata.name in group.pools
         and not is_refused(group, kind)
-        and all(amount_of(kind.usable, name) >= amount for name, amount in asked(pod).items())
+        and is_enough(kind.usable, asked(pod))
         and suits(pod, kind.labels, kind.taints)
         and not ports_meet(pod, kind.daemons)
     )

@@ -79,7 +79,10 @@ class ProblemIndex:
             if not most:
                 continue
             for r, d in demand[i]:
-                most = min(most, free[r] // d)
+                if (fits := free[r] // d) < most:
+                    most = fits
+                    if most <= 0:
+                        break
             if most <= 0:
                 continue
             number = counts.get(i, 0)

@@ -7,7 +7,7 @@ from typing import Final, TypeVar
 from api.keys import LABEL_OS
 from planner.objects.kinds import Pod
 from planner.objects.predicates import suits
-from planner.scheduling.attachments import Handle, amount_of, asked
+from planner.scheduling.attachments import Handle, asked, is_enough
 from planner.scheduling.conflicts import TakenPorts
 from planner.supply.places import Place, Rank
 from planner.supply.pod_group import PodGroup
@@ -76,7 +76,7 @@ class PlaceFit:
         pod, lost_places = self._pods[i], self._groups[i].lost_places
         if lost_places is not None and lost_places.loses(place.machine, is_coming=place.rank is Rank.IN_FLIGHT):
             return False
-        if pod.attachments and any(amount_of(place.free, name) < n for name, n in asked(pod, attached).items()):
+        if pod.attachments and not is_enough(place.free, asked(pod, attached)):
             return False
         return not (pod.host_ports and ports.meet(pod))
 

@@ -16,10 +16,12 @@ def without_twins(problem: PackingProblem) -> PackingProblem:
     """
     if problem.known is not None:
         return problem
+    # Thousands of groups have a few such sets: who may use a bin is told by those that it is in.
+    sets = dict.fromkeys(group.bins for group in problem.groups)
     users: list[list[int]] = [[] for _ in problem.bins]
-    for i, group in enumerate(problem.groups):
-        for b in group.bins:
-            users[b].append(i)
+    for n, bins in enumerate(sets):
+        for b in bins:
+            users[b].append(n)
     # Of a problem with fewer rules, bins have other users.
     wider = None if problem.relaxed is None else without_twins(problem.relaxed)
     first: dict[tuple[BinRow, tuple[int, ...], tuple[bool, ...]], int] = {}
@@ -29,5 +31,6 @@ def without_twins(problem: PackingProblem) -> PackingProblem:
             counted = tuple(b in top_up.bins for top_up in problem.top_ups)
             if first.setdefault((row, tuple(users[b]), counted), b) == b:
                 distinct.add(b)
-    groups = tuple(replace(group, bins=group.bins & distinct) for group in problem.groups)
+    left = {bins: bins & distinct for bins in sets}
+    groups = tuple(replace(group, bins=left[group.bins]) for group in problem.groups)
     return replace(problem, groups=groups, relaxed=wider)

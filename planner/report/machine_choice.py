@@ -16,7 +16,7 @@ from planner.objects.kinds import Pod
 from planner.packing.assemble import Assembly, fits_kind
 from planner.packing.assign import NewMachine
 from planner.report.unplaced import limit_reached
-from planner.scheduling.attachments import amount_of, attachable
+from planner.scheduling.attachments import attachable, is_enough
 from planner.supply.limits import Limits
 from planner.supply.machine_kind import MachineKind, PoolKinds
 
@@ -126,7 +126,7 @@ class MachineChoices:
     def _would_hold(self, bought: NewMachine, position: int, used: Mapping[str, int]) -> bool:
         """Return whether a kind that is not in the problem would hold these pods."""
         kind, _ = self._blocked[position]
-        if any(amount_of(kind.usable, name) < amount for name, amount in used.items()):
+        if not is_enough(kind.usable, used):
             return False
         shares = self._assembly.split.shares
         groups = {i for k in bought.node.counts for i, _ in shares[k].pods}

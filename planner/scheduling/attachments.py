@@ -83,7 +83,16 @@ class AttachLimits:
 
 def amount_of(amounts: Mapping[str, int], name: str) -> int:
     """Return the amount of a resource; a driver without a limit has no end of slots."""
-    return amounts.get(name, _NO_LIMIT if is_attachments(name) else 0)
+    amount = amounts.get(name)
+    return (_NO_LIMIT if is_attachments(name) else 0) if amount is None else amount
+
+
+def is_enough(amounts: Mapping[str, int], wanted: Mapping[str, int]) -> bool:
+    """Return whether the amounts hold the wanted ones: asked of each group and each kind or place."""
+    for name, amount in wanted.items():  # noqa: SIM110 - in half the time of a generator
+        if amount_of(amounts, name) < amount:
+            return False
+    return True
 
 
 def limits_in(amounts: Mapping[str, int]) -> dict[str, int]:
@@ -130,17 +139,16 @@ class Slots:
 
     def __init__(self, classes: Iterable[Sequence[Pod]]) -> None:
         self._asks: list[Pod] = []
-        self._volumes: list[dict[str, set[Handle]]] = []
+        self._volumes: dict[str, dict[int, set[Handle]]] = {}
+        """By resource and class, of classes that have some."""
         self.no_limit = 1
         self.rows: list[OwnRow] = []
-        for pods in classes:
-            by_driver: dict[str, set[Handle]] = {}
+        for i, pods in enumerate(classes):
             for volume in {volume for pod in pods for volume in pod.attachments}:
-                by_driver.setdefault(_PREFIX + volume[0], set()).add(volume)
+                self._volumes.setdefault(_PREFIX + volume[0], {}).setdefault(i, set()).add(volume)
             self._asks.append(pods[0])
-            self._volumes.append(by_driver)
             self.no_limit += sum(len(pod.attachments) for pod in pods)
-        self._wanted = {v for by_driver in self._volumes for volumes in by_driver.values() for v in volumes}
+        self._wanted = {v for by_class in self._volumes.values() for volumes in by_class.values() for v in volumes}
 
     def attached(self, pods: Iterable[Pod]) -> frozenset[Handle]:
         """Return those of the volumes that are attached where these pods run."""
@@ -162,18 +170,22 @@ class Slots:
             held: classes that the bin may hold.
             attached: volumes that it has already.
         """
-        if self._all_fit(name, left, held, attached):
+        by_class = self._volumes.get(name, {})
+        users = [i for i in held if i in by_class]
+        if _all_fit([by_class[i] for i in users], left, attached):
             return self.no_limit
-        apart = {i: asked(self._asks[i], attached).get(name, 0) for i in held}
+        apart = {i: asked(self._asks[i], attached).get(name, 0) for i in users}
         if len(self.rows) < _OWN_ROWS and any(asked(self._asks[i]).get(name, 0) != n for i, n in apart.items()):
             self.rows.append(OwnRow(f"{name} on bin {b}", b, left, apart))
             return self.no_limit
         return left
 
-    def _all_fit(self, name: str, left: int, held: Iterable[int], attached: Collection[Handle]) -> bool:
-        new: set[Handle] = set()
-        for i in held:
-            new.update(volume for volume in self._volumes[i].get(name, ()) if volume not in attached)
-            if len(new) > left:
-                return False
-        return True
+
+def _all_fit(by_class: Iterable[Collection[Handle]], left: int, attached: Collection[Handle]) -> bool:
+    """Return whether there are slots for all of these volumes that are not attached yet."""
+    new: set[Handle] = set()
+    for volumes in by_class:
+        new.update(volume for volume in volumes if volume not in attached)
+        if len(new) > left:
+            return False
+    return True

@@ -127,7 +127,7 @@ class _Splitter:
             # One at a time: each decision may be what the next one waits for.
             for i in ready:
                 self._decide(i)
-            waiting = [i for i in waiting if i not in set(ready)]
+            waiting = sorted(set(waiting).difference(ready))
         answer.is_plain = (
             len(answer.shares) == len(self._groups)
             and all(share.count == group.count for share, group in zip(answer.shares, self._groups, strict=True))
@@ -366,15 +366,14 @@ class _Splitter:
 
     def _stocks(self, i: int, rules: MachineRules) -> dict[Cell, _Stock]:
         stocks: dict[Cell, _Stock] = {}
-        bins, copies_of, cells = self._given.bins, self._given.copies, self._cells
+        bins, copies_of, cells, most = self._given.bins, self._given.copies, self._cells, rules.most or {}
         # Machines of the same room hold as many: thousands of Nodes have a few kinds of it.
         known: dict[tuple[int, ...], int] = {}
         for b in rules.bins:
             row, copies = bins[b], copies_of[b]
-            if rules.most is not None:
-                fits = self._fitting(i, b)
-            elif (fits := known.get(row.capacity, NO_LIMIT + 1)) > NO_LIMIT:
-                fits = known[row.capacity] = self._fitting(i, b)
+            if (fits := known.get(row.capacity)) is None:
+                fits = known[row.capacity] = self._fitting_into(i, row.capacity)
+            fits = min(fits, most.get(b, fits))
             if not fits or not copies:
                 continue
             cell = cells[b]
@@ -392,8 +391,10 @@ class _Splitter:
         return stocks
 
     def _fitting(self, i: int, b: int) -> int:
+        fits = self._fitting_into(i, self._given.bins[b].capacity)
+        return min(fits, (self._rules[i].most or {}).get(b, fits))
+
+    def _fitting_into(self, i: int, capacity: Sequence[int]) -> int:
+        fits = [c // d for c, d in zip(capacity, self._given.demands[i], strict=True) if d]
         most = self._rules[i].per_node
-        rationed = (self._rules[i].most or {}).get(b)
-        fits = [c // d for c, d in zip(self._given.bins[b].capacity, self._given.demands[i], strict=True) if d]
-        limits = [n for n in (most, rationed) if n is not None]
-        return min((*fits, *limits), default=NO_LIMIT)
+        return min(fits if most is None else [*fits, most], default=NO_LIMIT)

@@ -57,9 +57,10 @@ class Taste:
 
 def fill(index: ProblemIndex, work: Work, order: Sequence[int]) -> None:
     """Place the pods that fit on free bins, in the order of their ranks; groups come in this order."""
+    groups = index.problem.groups
     for b in index.free:
-        members = set(index.members[b])
-        allowed = [i for i in order if i in members]
+        order = [i for i in order if work.left[i]]
+        allowed = [i for i in order if b in groups[i].bins]
         while index.is_allowed(b, work.limits_left):
             counts: Counts = {}
             index.fill(allowed, work.left, counts, list(index.capacity[b]))
