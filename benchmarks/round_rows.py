@@ -23,11 +23,15 @@ class RoundRow:
     """Of a round, all stages together; None where there is no target."""
     mebibytes: int | None = None
     """Of memory, the objects as the API server gives them included."""
+    namespaces: int = 1
+    """In which as many pods wait in each; where there are more, each may have one machine."""
 
     def __str__(self) -> str:
         """Return its name in tables and in the file."""
         waiting, nodes = (f"{number:,}" if number else "none" for number in (self.waiting, self.nodes))
-        return f"{waiting} x {nodes} ({self.running:,})" if self.nodes else f"{waiting} x {nodes}"
+        of_namespaces = f" of {self.namespaces:,} namespaces" if self.namespaces > 1 else ""
+        running = f" ({self.running:,})" if self.nodes else ""
+        return f"{waiting}{of_namespaces} x {nodes}{running}"
 
 
 ROWS: Final = (
@@ -38,6 +42,7 @@ ROWS: Final = (
     RoundRow(10_000, 5_000, 10_000, 5.0, 1536),
     RoundRow(50_000, 0, 0),
     RoundRow(1_000, 10_000, 50_000, 10.0, 3072),
+    RoundRow(10_000, 0, 0, 4.0, namespaces=1_000),
 )
 """Waiting pods, nodes, running pods: in each direction, so that growth of the cost shows."""
 
@@ -60,6 +65,8 @@ class RoundCost:
     """Pods that go to nodes."""
     bought: int
     """Machines."""
+    look: float = 0.0
+    """CPU seconds in which it is looked at what would be saved by consolidation: in no round but one in ten minutes."""
 
     @property
     def total(self) -> float:

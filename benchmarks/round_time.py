@@ -6,7 +6,8 @@
 A live round has its objects parsed already, but for those that are new or have changed: here those are all pods that
 wait, and one of a hundred that run. `growth plan` reads the text of all. Seconds are those of the processor, so that
 what else runs on the machine counts little. The collector of garbage looks at all objects once in some rounds only, and
-not in one that is measured: what that takes is told beside it, and so is reading everything after a start.
+not in one that is measured: what that takes is told beside it, and so is reading everything after a start, and a look
+at what consolidation would save, for which rounds without anything to do take the time once in ten minutes.
 """
 
 import gc
@@ -19,11 +20,11 @@ import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 from cyclopts import App, Parameter
 from rich.console import Console
@@ -31,6 +32,7 @@ from rich.table import Table
 
 from activities.ports.cluster import Object
 from api.keys import API_VERSION
+from api.meta import format_timestamp
 from api.v1alpha1.kwok_node_class import KwokNodeClass
 from api.v1alpha1.node_pool import NodePool
 from api.v1alpha1.node_request import NodeRequestSpec
@@ -40,11 +42,13 @@ from benchmarks.live_objects import KINDS, LiveObjects, a_round_later, stamped
 from benchmarks.measured import growth
 from benchmarks.objects import pods_of, server_types_of, snapshot_of
 from benchmarks.round_rows import ROWS, SHAPES, RoundCost, RoundRow, RoundTable, read_tables, with_table, write_tables
-from planner.model.plan import Plan, PlanResult
+from planner.consolidation.potential import potential
+from planner.model.plan import Plan, PlanResult, Snapshot
 from planner.model.stages import Stopwatch
 from planner.packing.optimiser.solve import solve, warm
 from planner.packing.problem import Packing, PackingProblem
 from planner.parsing.objects import Json, parse_objects
+from planner.placement.known_state import prepare
 from planner.plan import plan
 
 _ONE_POD: Final = draw(Recipe(pods=1, shapes=1))
@@ -83,6 +87,8 @@ class Round:
     made: Plan
     collection: float = 0.0
     """CPU seconds in which Python looks for garbage among all objects: it does so once in some rounds, in none here."""
+    look: float = 0.0
+    """CPU seconds more of a round without anything to do in which a look at consolidation is due."""
 
     @property
     def total(self) -> float:
@@ -142,6 +148,7 @@ def _table(rows: Sequence[RoundRow], measured: RoundTable, first: RoundTable | N
         first.date if first else "first",
         "start",
         "gc",
+        "look",
         "MiB",
     )
     shown = Table(*columns, title=title)
@@ -155,6 +162,7 @@ def _table(rows: Sequence[RoundRow], measured: RoundTable, first: RoundTable | N
             "" if before is None else f"{before.total:.2f}",
             f"{cost.start:.2f}",
             f"{cost.collection:.2f}",
+            f"{cost.look:.2f}",
             f"{cost.mebibytes:,}",
         )
     return shown
@@ -164,12 +172,13 @@ def measured_row(row: RoundRow) -> RoundCost:
     """Return what a round on the cluster of this row costs in this process."""
     warm()
     running = _running(row.nodes, row.running)
-    waiting = _waiting(row.waiting, SHAPES) if row.waiting else []
-    done = run(running, waiting)
+    waiting = _waiting(row.waiting, SHAPES, row.namespaces) if row.waiting else []
+    done = run(running, waiting, {"perNamespace": {"machines": 1}} if row.namespaces > 1 else {})
     return RoundCost(
         running=sum(item["kind"] == "Pod" for item in running),
         start=round(done.start, 3),
         collection=round(done.collection, 3),
+        look=round(done.look, 3),
         seconds={stage: round(seconds, 3) for stage, seconds in done.seconds.items()},
         mebibytes=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10,
         placed=len(done.made.placed),
@@ -202,12 +211,26 @@ def _running(nodes: int, pods: int) -> list[Object]:
     return [stamped(item) for item in objects(Size(nodes, pods), 0) if item["kind"] in KINDS]
 
 
-def _waiting(pods: int, shapes: int) -> list[Object]:
-    recipe = Recipe(pods=pods, shapes=min(pods, shapes), mix=True)
-    return [stamped(item) for item in pods_of(draw(recipe))]
+def _waiting(pods: int, shapes: int, namespaces: int = 1) -> list[Object]:
+    # Rules between pods are of their namespace: with some, each pod would be a class of its own.
+    recipe = Recipe(pods=pods, shapes=min(pods, shapes), mix=namespaces == 1)
+    items = list(pods_of(draw(recipe)))
+    for k, item in enumerate(items if namespaces > 1 else ()):
+        item["metadata"]["namespace"] = f"tenant-{k % namespaces:05}"
+    return [stamped(item) for item in items]
 
 
-def run(running: Sequence[Object], waiting: Sequence[Object]) -> Round:
+def _settings(limits: Mapping[str, object]) -> Snapshot:
+    """Return one pool of all types with these limits, of which a look at consolidation was just taken."""
+    settings = snapshot_of(_ONE_POD)
+    [pool] = settings.pools
+    as_json: dict[str, Any] = pool.to_json()
+    spec = {**as_json["spec"], "limits": {**as_json["spec"]["limits"], **limits}}
+    status = {"consolidation": {"lookedAt": format_timestamp(settings.now)}}
+    return replace(settings, pools=(NodePool.model_validate({**as_json, "spec": spec, "status": status}),))
+
+
+def run(running: Sequence[Object], waiting: Sequence[Object], limits: Mapping[str, object] | None = None) -> Round:
     """Run a round on these objects and a pool of all types; return its plan and the CPU seconds of each stage.
 
     `snapshot` is reading what is new or has changed, then come the stages of `planner.model.round`, and `write` makes
@@ -216,8 +239,9 @@ def run(running: Sequence[Object], waiting: Sequence[Object]) -> Round:
     Args:
         running: objects that were there in the round before, of some of which there is a newer version.
         waiting: pods that have come since.
+        limits: of the pool, beside its max.
     """
-    settings, watch, live = snapshot_of(_ONE_POD), Stopwatch(time.process_time), LiveObjects()
+    settings, watch, live = _settings(limits or {}), Stopwatch(time.process_time), LiveObjects()
     young, middle, _ = before = gc.get_threshold()
     gc.set_threshold(young, middle, _NEVER)
     began = time.process_time()
@@ -233,8 +257,18 @@ def run(running: Sequence[Object], waiting: Sequence[Object]) -> Round:
     written = time.process_time()
     gc.set_threshold(*before)
     gc.collect()
+    collected = time.process_time()
     seconds = {"snapshot": parsed - changed, **watch.seconds, "write": written - planned}
-    return Round(started - began, seconds, made, time.process_time() - written)
+    look = 0.0 if waiting else _look_seconds(snapshot)
+    return Round(started - began, seconds, made, collected - written, look)
+
+
+def _look_seconds(snapshot: Snapshot) -> float:
+    """Return the processor seconds of the look at consolidation, for which a round may have time."""
+    known = prepare(snapshot)
+    began = time.process_time()
+    potential(known)
+    return time.process_time() - began
 
 
 def snapshot_seconds(pods: int) -> float:
