@@ -29,6 +29,7 @@ from planner.policies.triggers.failing_nodes import FailingNodes
 from planner.policies.triggers.over_max import OverMax
 from planner.policies.triggers.rotation import OldMachines
 from planner.policies.unneeded_requests import UnneededRequests
+from planner.report.choice_costs import choice_costs
 from planner.report.events import events
 from planner.report.pool_report import pool_reports
 from planner.supply.machine_kind import PoolKinds
@@ -89,6 +90,7 @@ def _plan_of(known: KnownState, decided: Decided, policies: Sequence[Policy]) ->
     )
     requests = (*decided.requests, *leaving.requests)
     savings = forgone(known, decided, leaving, prices)
+    currency = _currency(known.pool_kinds)
     reports = pool_reports(
         snapshot,
         machines,
@@ -106,6 +108,7 @@ def _plan_of(known: KnownState, decided: Decided, policies: Sequence[Policy]) ->
         invalid_budgets=leaving.invalid_budgets,
         failed_moves=_failed_moves(known),
         short_headroom=decided.headroom.short,
+        choices=choice_costs(snapshot, buying, decided.choice_costs_per_hour, currency),
     )
     open_pools = {p.metadata.name: p for p in snapshot.pools if p.metadata.deletion_timestamp is None}
     before = {name: m.request.spec.reserved_for for name, m in machines.items() if m.request is not None}
@@ -149,7 +152,7 @@ def _plan_of(known: KnownState, decided: Decided, policies: Sequence[Policy]) ->
         lower_bound_per_hour=decided.cost.lower_bound,
         choice_costs_per_hour=decided.choice_costs_per_hour,
         optimal=decided.cost.is_optimal and not leaving.requests,
-        currency=_currency(known.pool_kinds),
+        currency=currency,
     )
 
 

@@ -14,6 +14,7 @@ from api.quantity import Price
 from api.rules import Text, distinct, rule, rules
 from api.unsupported import OF_SPEC, OF_TEMPLATE
 from api.v1alpha1.consolidation import ConsolidationStatus
+from api.v1alpha1.pool_parts.choice import ChoiceStatus
 from api.v1alpha1.pool_parts.headroom import MOST_ENTRIES, Headroom
 from api.v1alpha1.pool_parts.pool_limits import PoolLimits
 from api.v1alpha1.pool_parts.scale_up import ScaleUp
@@ -177,6 +178,8 @@ class NodePoolStatus(Payload):
     """Pods that the scheduler did not bind where a plan had room for them, each while that is remembered."""
     consolidation: ConsolidationStatus | None = None
     """What consolidation came to in a pool that consolidates; in others, when it was looked what it would come to."""
+    choice: ChoiceStatus | None = None
+    """What priorities cost more than price alone in the last round that bought for the pool. Without it, nothing."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from api.meta import Condition, set_condition
 from api.quantity import rounded_amounts
 from api.v1alpha1.consolidation import ConsolidationStatus
 from api.v1alpha1.node_pool import NodePoolStatus, PoolCounts
+from api.v1alpha1.pool_parts.choice import ChoiceStatus
 from api.v1alpha1.refused_placement import RefusedPlacement
 from planner.model.plan import BudgetState, DueMachines, PlannedRemoval, PlannedRequest, PoolReport, Reason, Snapshot
 from planner.objects.kinds import Pod
@@ -85,11 +86,13 @@ def pool_reports(
     due: Mapping[str, Sequence[DueMachines]] | None = None,
     forgone: Mapping[str, Reason] | None = None,
     short_headroom: Mapping[str, Reason] | None = None,
+    choices: Mapping[str, ChoiceStatus] | None = None,
 ) -> tuple[PoolReport, ...]:
     """Return one report per pool; counts are as observed, the delta is the change by the plan.
 
     `dead_nodes`, `due`, `consolidation`, `forgone`, `short_headroom`, `invalid_budgets` and `failed_moves` say what
-    there is to say of these, by pool; `budgets` how many machines may go for each reason.
+    there is to say of these, by pool; `budgets` how many machines may go for each reason;
+    `choices` what priorities cost.
     """
     open_nodes = {place.machine.name for place in places if place.rank is Rank.NODE}
     bought = Counter(request.pool for request in requests)
@@ -116,6 +119,7 @@ def pool_reports(
             currency=currency,
             refused_placements=refused_placements.get(name, ()),
             consolidation=(consolidation or {}).get(name),
+            choice=(choices or {}).get(name),
             conditions=_with_occasional(
                 _conditions(kinds_of_pool, limits, snapshot.now),
                 {

@@ -38,3 +38,26 @@ def test_nothing_is_said_where_the_choice_costs_nothing():
     assert "choiceCostsPerHour" not in document(made(DEAR, CHEAP))
     cheap_first = made({"name": "cx42"}, {"name": "cx22", "priority": 1}, scaleUp={"choose": "priority"})
     assert cheap_first.choice_costs_per_hour == 0
+
+
+def test_a_pool_remembers_what_its_last_purchase_cost_more():
+    pool = node_pool("default", [DEAR, CHEAP], scaleUp={"choose": "priority"})
+    given = scene(pods=[pod("x", "500m")], pools=[pool]).snapshot()
+    (report,) = plan(given, pack).pools
+    choice = report.status.choice
+    assert choice is not None
+    assert (choice.costs_per_hour, choice.currency, choice.at) == (Decimal("0.0104"), "EUR", given.now)
+    assert document(plan(given, pack))["pools"][0]["choice"]["costsPerHour"] == "0.0104"
+
+
+def remembering(*types, pods=()):
+    status = {"choice": {"costsPerHour": "0.5", "currency": "EUR", "at": "2026-01-01T00:00:00Z"}}
+    pool = node_pool("default", [dict(each) for each in types], scaleUp={"choose": "priority"}) | {"status": status}
+    return plan(scene(pods=pods, pools=[pool]).snapshot(), pack).pools[0].status.choice
+
+
+def test_it_stays_in_rounds_that_buy_nothing_and_ends_with_a_purchase_that_costs_no_more():
+    stays = remembering(DEAR, CHEAP)
+    assert stays is not None
+    assert stays.costs_per_hour == Decimal("0.5")
+    assert remembering({"name": "cx42"}, {"name": "cx22", "priority": 1}, pods=[pod("x", "500m")]) is None

@@ -25,7 +25,9 @@
     currency            of all prices
     pools[]             name, counts (as seen: ready, inFlight, removing, total), utilisation (cpu, memory, of ready
                         nodes, 0 to 1), lock (null: no pool has one yet), delta (bought less removed), pricePerHour,
-                        pricePerMonth and currency of the machines that are there or coming, conditions[],
+                        pricePerMonth and currency of the machines that are there or coming, conditions[], choice
+                        (costsPerHour, currency, at: what priorities cost in the last round that bought for it, this
+                        one included; absent where they cost nothing),
                         budget[] (by reason: allowed at once, null without a limit, used, left, opensAt where it is 0),
                         due (machines that should go by now, by reason), blockedCount and blocked[], the first 20:
                         machines that a policy would let go and that are kept: node, trigger (reason of the removal),
@@ -198,6 +200,7 @@ def _reason(reason: Reason) -> Json:
 
 def _pool(report: PoolReport, blocked: Sequence[BlockedMachine]) -> Json:
     status, price = report.status.to_json(), report.status.price_per_hour
+    choice = {"choice": status["choice"]} if report.status.choice is not None else {}
     return {
         "name": report.name,
         "counts": status["nodes"],
@@ -208,6 +211,7 @@ def _pool(report: PoolReport, blocked: Sequence[BlockedMachine]) -> Json:
         "pricePerMonth": None if price is None else format_price(price_per_month(price)),
         "currency": report.status.currency,
         "conditions": status["conditions"],
+        **choice,
         "budget": [_budget(state) for state in report.budget],
         "due": dict(report.due),
         "blockedCount": len(blocked),

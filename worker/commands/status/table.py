@@ -29,6 +29,7 @@ from worker.commands.shared.tables import (
     table,
 )
 from worker.commands.shared.times import until
+from worker.commands.status.choice import choices
 from worker.commands.status.saving import savings
 
 _FEW: Final = 3
@@ -47,7 +48,7 @@ def draw_status(out: Console, view: ClusterView) -> None:
     _failing(out, view)
     _problems(out, view)
     _pools(out, view)
-    for line in savings(view):
+    for line in (*savings(view), *choices(view)):
         out.print(Text(line), soft_wrap=True)
     _demand(out, view)
     _awaited(out, view)
