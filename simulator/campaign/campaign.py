@@ -10,6 +10,7 @@ from typing import Final
 
 from simulator.campaign.hetzner.mutations import HETZNER_MUTATIONS
 from simulator.campaign.history import play
+from simulator.campaign.mutations.choices import CHOICE_MUTATIONS
 from simulator.campaign.mutations.clocks import CLOCK_MUTATIONS
 from simulator.campaign.mutations.kept_machines import KEPT_MACHINE_MUTATIONS
 from simulator.campaign.mutations.lifecycles import LIFECYCLE_MUTATIONS
@@ -28,6 +29,7 @@ ALL_MUTATIONS: Final = (
     *CLOCK_MUTATIONS,
     *SLOW_MUTATIONS,
     *SPARE_ROOM_MUTATIONS,
+    *CHOICE_MUTATIONS,
     *TENANT_MUTATIONS,
     *PLUG_IN_MUTATIONS,
     *REAL_NODE_MUTATIONS,

@@ -12,6 +12,7 @@ from simulator.campaign import setup as scenario
 from simulator.campaign.actors.cloud_faults import KwokWeather, Weather
 from simulator.campaign.actors.deaths import AFTER, SHARE
 from simulator.campaign.actors.slow_starts import with_slow_starts
+from simulator.campaign.choices import with_choices
 from simulator.campaign.hetzner import setup as hetzner_scenario
 from simulator.campaign.hetzner.cloud_faults import HetznerWeather
 from simulator.campaign.judging.recorder import ON_TRIAL
@@ -72,6 +73,7 @@ def play(seed: int, provider: str = "kwok") -> HistoryResult:
         drawn = with_policies(drawn, Random(f"policies of {seed}"))  # noqa: S311 - as above
         drawn = with_sums(drawn, Random(f"sums of {seed}"))  # noqa: S311 - as above
         drawn = with_spare_room(drawn, Random(f"spare room of {seed}"))  # noqa: S311 - as above
+        drawn = with_choices(drawn, Random(f"choices of {seed}"))  # noqa: S311 - as above
     packers = packers_of(seed)
     scenarios: list[Scenario] = []
     wrong: list[str] = []

@@ -9,11 +9,14 @@ from simulator.apiserver.history import Change
 from simulator.campaign.judging.agents import Agents
 from simulator.campaign.judging.bought_again import BoughtAgain
 from simulator.campaign.judging.departures.departures import DepartureRules
+from simulator.campaign.judging.departures.facts import window_of
 from simulator.campaign.judging.invariants import Rules
 from simulator.campaign.judging.kept_seats import KeptSeats
 from simulator.campaign.judging.pod_departures import Leaving
 from simulator.campaign.judging.promptness import Promptness
 from simulator.campaign.judging.provider_side import Side
+from simulator.campaign.judging.purchases.namespaces import NamespaceBoundsJudge
+from simulator.campaign.judging.purchases.tiers import Tiers
 from simulator.campaign.judging.recorder import Witness
 from simulator.campaign.judging.repairs import Repairs
 from simulator.campaign.judging.sums import Sums
@@ -77,6 +80,8 @@ class Judges:
             behind=scenario.longest_behind,
         )
         self._sums = Sums(witness, lambda: _kwok_types(cluster.peek(KWOK_NODE_CLASSES)), seconds=sim.seconds, tell=tell)
+        self._tiers = Tiers(cluster, witness, window=window_of(scenario), may_leap=may_leap, tell=tell)
+        self._namespaces = NamespaceBoundsJudge(cluster, witness, window=window_of(scenario), tell=tell)
         self.departures: Final = DepartureRules(sim, scenario, witness, self.repairs.sizes, tell=tell)
 
     @property
@@ -85,6 +90,8 @@ class Judges:
         return (
             self._rules.note,
             self._sums.note,
+            self._tiers.note,
+            self._namespaces.note,
             self.repairs.note,
             self.leaving.note,
             self.wholeness.note,
@@ -99,7 +106,15 @@ class Judges:
         """Be told of what is there, and of each write from now on to the API server alone."""
         self._sim.world.cluster.observe(self._promptness.note)
         for pool in self._sim.world.cluster.peek(NODE_POOLS):
-            for note in (self._witness.note, self._sums.note, self.leaving.note, self.departures.note):
+            pools_told = (
+                self._witness.note,
+                self._sums.note,
+                self._tiers.note,
+                self._namespaces.note,
+                self.leaving.note,
+                self.departures.note,
+            )
+            for note in pools_told:
                 note(NODE_POOLS, Change(0, "ADDED", pool, None))
 
     def pod_ends(self, verb: Literal["evict", "delete"], namespace: str, name: str) -> None:
@@ -118,6 +133,8 @@ class Judges:
         return [
             *self._rules.violations,
             *self._sums.violations,
+            *self._tiers.violations,
+            *self._namespaces.violations,
             *self.leaving.violations,
             *self.repairs.violations,
             *self.wholeness.violations,
