@@ -127,6 +127,8 @@ def _plan_of(known: KnownState, decided: Decided, policies: Sequence[Policy]) ->
         cancelled=leaving.cancelled,
         kept_machines=leaving.kept_machines,
         held=decided.headroom.machines,
+        buffers=snapshot.buffers,
+        short_buffers=decided.headroom.short_buffers,
         blocked=leaving.blocked,
         template_hashes=leaving.template_hashes,
         idle_since=leaving.idle_since,

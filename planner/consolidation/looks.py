@@ -94,9 +94,16 @@ def state_hash(known: KnownState, fleet: Fleet, closed: Collection[str], headroo
         *sorted(closed),
         *_rooms(known.machines.values()),
         *_prices(known),
-        *(f"{group.key} {group.count} {sorted(group.example.requests.items())}" for group in headroom),
+        *(f"{group.key} {group.count} {_asked(group.example)}" for group in headroom),
     )
     return sha256("\n".join(parts).encode()).hexdigest()[:_HASH_CHARACTERS]
+
+
+def _asked(headroom: Pod) -> str:
+    amounts = str(sorted(headroom.requests.items()))
+    # That of a pool may be on each of its machines.
+    where = (headroom.node_selector, headroom.node_affinity, headroom.tolerations, headroom.system)
+    return amounts if headroom.owner is None else f"{amounts} {where}"
 
 
 def _allowances(fleet: Fleet) -> Iterable[str]:

@@ -1,6 +1,6 @@
 """What consolidation would save in pools that do not consolidate: shown, and never acted on."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Final
 
 from api.v1alpha1.consolidation import Consolidation
@@ -34,7 +34,7 @@ def potential(known: KnownState, decided: Decided | None = None) -> Potential:
     Machines that something keeps from being emptied stay, whatever the mode of their pool; and headroom that the round
     has `decided` on is kept.
     """
-    view = _view(known, frozenset() if decided is None else decided.headroom.machines)
+    view = _view(known, () if decided is None else decided.headroom.machines)
     fleet = fleet_if(view, _UNBOUNDED)
     if not fleet.members:
         return Potential()
@@ -61,7 +61,7 @@ def _by_pool(steps: Iterable[ConsolidationStep]) -> dict[str, PoolPotential]:
     return pools
 
 
-def _view(known: KnownState, held: frozenset[str]) -> PolicyView:
+def _view(known: KnownState, held: Collection[str]) -> PolicyView:
     snapshot, machines = known.snapshot, tuple(known.machines.values())
     wanted = {name for name, seats in known.seating.seats.items() if seats}
     local = local_volumes(snapshot.volumes, snapshot.nodes)

@@ -71,7 +71,7 @@ def messages(change: ObjectChange, known: KnownObjects) -> list[Message]:
         return list(_of_node(change, known))
     if change.kind == "PersistentVolumeClaim":
         return list(_of_claim(change.before, change.after))
-    if change.kind == "NodePool":
+    if change.kind in ("NodePool", "CapacityBuffer"):
         return [Nudge(f"{change.kind} edited")] if _is_edited(change) else []
     if change.kind in known.class_kinds:
         return list(_of_class(change))

@@ -16,6 +16,7 @@ from api.v1alpha1.node_pool import ClassRef, NodePool, NodePoolStatus
 from api.v1alpha1.node_removal_request import NodeRemovalRequest
 from api.v1alpha1.node_request import NodeRequest, Seat
 from planner.model.saving import Potential
+from planner.objects.capacity_buffer import CapacityBuffer
 from planner.objects.class_template import ClassTemplate
 from planner.objects.disruption_budget import DisruptionBudget
 from planner.objects.kinds import DaemonSet, Node, Pod
@@ -98,6 +99,10 @@ class Snapshot:
     volumes: Volumes = Volumes()
     disruption_budgets: tuple[DisruptionBudget, ...] | None = ()
     """None where they may not be read: then no pod is evicted by a policy."""
+    buffers: tuple[CapacityBuffer, ...] = ()
+    """Those that are to be served, and those that should be and cannot; none where they are not defined."""
+    buffers_due: datetime | None = None
+    """When the next one is to be served that others may answer until then."""
     pools: tuple[NodePool, ...] = ()
     classes: tuple[NodeClass, ...] = ()
     requests: tuple[NodeRequest, ...] = ()
@@ -349,8 +354,12 @@ class Plan:
     """Requests without a server and without demand: delete them."""
     kept_machines: tuple[KeptMachine, ...] = ()
     """Machines without pods that stay for the data that is on them."""
-    held: frozenset[str] = frozenset()
-    """Machines without pods that stay for headroom, by name."""
+    held: Mapping[str, str] = field(default_factory=dict)
+    """Machines without pods that stay for headroom, by name, and whose: the end of a sentence."""
+    buffers: tuple[CapacityBuffer, ...] = ()
+    """Those of the snapshot."""
+    short_buffers: Mapping[str, Reason] = field(default_factory=dict)
+    """Why CapacityBuffers have less room than they ask for, by namespace/name."""
     blocked: tuple[BlockedMachine, ...] = ()
     """Machines that policies would let go now and that are kept, each once."""
     template_hashes: Mapping[str, str] = field(default_factory=dict)

@@ -46,8 +46,8 @@ class Assignment:
     """Pods that join a coming machine, by request."""
     used: set[str] = field(default_factory=set)
     """Machines that are there or coming and get pods."""
-    held: set[str] = field(default_factory=set)
-    """Machines that are there or coming and that only headroom has room on."""
+    held: dict[str, str] = field(default_factory=dict)
+    """Machines that are there or coming and that only headroom has room on, and whose: `wish_of`."""
     cancels: list[RemovalCancel] = field(default_factory=list)
     bought: list[NewMachine] = field(default_factory=list)
     left: dict[int, tuple[Pod, ...]] = field(default_factory=dict)
@@ -92,8 +92,9 @@ def _use(assignment: Assignment, place: Place, all_pods: Sequence[PlacedPod]) ->
     machine = place.machine
     pods = [placed_pod for placed_pod in all_pods if not placed_pod.pod.is_headroom]
     if not pods:
-        assignment.held.add(machine.name)
-        assignment.cancels.extend(headroom_cancel(place))
+        wish = wish_of(machine.pool, [placed_pod.pod for placed_pod in all_pods])
+        assignment.held[machine.name] = wish
+        assignment.cancels.extend(headroom_cancel(place, wish))
         return
     assignment.used.add(machine.name)
     coming = place.rank is Rank.IN_FLIGHT
@@ -105,12 +106,21 @@ def _use(assignment: Assignment, place: Place, all_pods: Sequence[PlacedPod]) ->
         assignment.cancels.append(RemovalCancel(removal=machine.removal.metadata.name, pods=names))
 
 
-def headroom_cancel(place: Place) -> Iterator[RemovalCancel]:
-    """Yield the end of the removal of a machine that headroom needs, if it is in its cool-off."""
+def wish_of(pool: str, headroom: Iterable[Pod]) -> str:
+    """Return whose headroom needs the room of a machine of this pool: the end of a sentence."""
+    names = (
+        f"the headroom of pool {pool}" if pod.owner is None else f"{pod.owner.kind} {pod.owner.name}"
+        for pod in headroom
+    )
+    owners = list(dict.fromkeys(names))
+    return f"{' and '.join(owners)} {'needs' if len(owners) == 1 else 'need'} its room"
+
+
+def headroom_cancel(place: Place, wish: str) -> Iterator[RemovalCancel]:
+    """Yield the end of the removal of a machine that headroom needs, if it is in its cool-off; `wish` says whose."""
     removal = place.machine.removal
     if place.rank is Rank.COOL_OFF and removal is not None:
-        why = f"The headroom of pool {place.machine.pool} needs its room"
-        yield RemovalCancel(removal=removal.metadata.name, why=why)
+        yield RemovalCancel(removal=removal.metadata.name, why=wish[:1].upper() + wish[1:])
 
 
 def placed_on(machine: Machine, pod: Pod, *, coming: bool) -> Placed:

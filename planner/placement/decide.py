@@ -1,6 +1,6 @@
 """Where the pods that wait go: onto machines that are there or coming, onto new ones, or nowhere, and why."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
@@ -8,14 +8,22 @@ from functools import partial
 from api.v1alpha1.pool_parts.scale_up import PodBackoff
 from planner.model.plan import PlannedRequest, Reason, Unplaced
 from planner.model.stages import Stages
-from planner.packing.assemble import Assembly
+from planner.packing.assemble import Assembly, buyable, fits_kind
 from planner.packing.assign import Assignment
 from planner.packing.cost import Cost, cost_of
 from planner.packing.domains.domain_counts import WAITS
 from planner.packing.domains.hostname_rules import machine_rules
 from planner.packing.domains.pod_counts import PodCounts, affinity_fingerprint
 from planner.packing.problem import Packer
-from planner.placement.headroom import DecidedHeadroom, KeptHeadroom, buyable_headroom, keep_headroom, shortages
+from planner.placement.headroom import (
+    DecidedHeadroom,
+    KeptHeadroom,
+    buyable_headroom,
+    keep_headroom,
+    shortages,
+    without_pools,
+)
+from planner.placement.headroom_release import Stopped, released_machines
 from planner.placement.known_state import KnownState
 from planner.placement.settle import Settlement, Supply, settle
 from planner.placement.shares.fair import Fair, settle_fairly
@@ -78,12 +86,12 @@ def decide(known: KnownState, packer: Packer, stages: Stages) -> Decided:
             supply, settled = open_supply, other
         else:
             limits.restore(after)
-    kept_headroom = keep_headroom(known, settled.assignment, supply.places)
+    kept_headroom, giving = _kept(known, supply, admitted, settled, refused)
     bought_for: list[PodGroup] = []
     if kept_headroom.left:
         after = limits.saved()
         limits.restore(before)
-        bought_for = buyable_headroom(kept_headroom.left, pool_kinds, limits)
+        bought_for = buyable_headroom(without_pools(kept_headroom.left, giving), pool_kinds, limits)
         if bought_for:
             # In one problem with the pods that wait: a larger machine for both may cost less than two.
             beside = replace(supply, places=kept_headroom.places)
@@ -92,6 +100,7 @@ def decide(known: KnownState, packer: Packer, stages: Stages) -> Decided:
             if _number_left(together) <= _number_left(settled):
                 supply, settled, bought_for, after = beside, together, [], limits.saved()
         limits.restore(after)
+    delayed = [*bought_for, *(group for group in kept_headroom.left if giving.intersection(group.pools))]
     with stages("decide"):
         assembly, packing, assignment = settled.assembly, settled.packing, settled.assignment
         known.refused_placements.learn_of_room(_rooms(fair, assembly, assignment, known.supply), known.supply)
@@ -129,13 +138,60 @@ def decide(known: KnownState, packer: Packer, stages: Stages) -> Decided:
             pools_of={pod.uid: r.group.pools[0] for r in refused if r.group.pools for pod in r.pods},
             after=after,
             ceiling=frozenset(pod.uid for r in refused if r.group.key in after.at_ceiling for pod in r.pods),
-            headroom=DecidedHeadroom(
-                machines=kept_headroom.machines | assignment.held,
-                cancels=kept_headroom.cancels,
-                on_nodes=kept_headroom.on_nodes,
-                short=shortages(_without_room(kept_headroom, settled), pool_kinds, limits, delayed=bought_for),
-            ),
+            headroom=_decided_headroom(known, kept_headroom, settled, delayed),
         )
+
+
+def _decided_headroom(
+    known: KnownState, kept_headroom: KeptHeadroom, settled: Settlement, delayed: Iterable[PodGroup]
+) -> DecidedHeadroom:
+    short, short_buffers = shortages(_without_room(kept_headroom, settled), known, delayed)
+    return DecidedHeadroom(
+        machines={**settled.assignment.held, **kept_headroom.machines},
+        cancels=kept_headroom.cancels,
+        on_nodes=kept_headroom.on_nodes,
+        short=short,
+        short_buffers=short_buffers,
+    )
+
+
+def _kept(
+    known: KnownState, supply: Supply, admitted: Sequence[PodGroup], settled: Settlement, refused: Sequence[Refused]
+) -> tuple[KeptHeadroom, frozenset[str]]:
+    """Return the headroom that is kept, and the pools where it gives machines up so that a pod can be bought for."""
+    kept_headroom = keep_headroom(known, settled.assignment, supply.places)
+    if not kept_headroom.machines or not (refused or settled.assignment.left):
+        return kept_headroom, frozenset()
+    stopped = _stopped_by_limits(admitted, settled, refused, known)
+    released = released_machines(known, settled.assignment, stopped, kept_headroom.machines, kept_headroom.costs)
+    if released:
+        kept_headroom = keep_headroom(known, settled.assignment, supply.places, released)
+    return kept_headroom, frozenset(known.machines[name].pool for name in released)
+
+
+def _stopped_by_limits(
+    admitted: Sequence[PodGroup], settled: Settlement, refused: Iterable[Refused], known: KnownState
+) -> Iterator[Stopped]:
+    """Yield the pods without a place that a machine could be bought for but for limits, by priority.
+
+    Those whose namespace is at its own bound have no pool here. Of pods in their back-off that look for others, nobody
+    has looked what they would find.
+    """
+    kinds = buyable(known.pool_kinds)
+    all_waiting: list[tuple[PodGroup, Callable[[MachineKind], bool]]] = [
+        (admitted[i], partial(_is_open, i, settled.assembly))
+        for i in settled.assignment.left
+        if i < len(admitted) and i not in settled.assembly.split.unplaceable
+    ]
+    all_waiting += [
+        (each.group, lambda _: True)
+        for each in refused
+        if each.reasons[0].code == "BackOff" and not (each.group.example.pod_affinity or each.group.example.spread)
+    ]
+    for group, is_open in sorted(all_waiting, key=lambda each: -each[0].tier):
+        suiting = [kind for kind in kinds if fits_kind(group, kind) and is_open(kind)]
+        if suiting:
+            yield Stopped(tuple(sorted(suiting, key=lambda kind: kind.offering.price_per_hour)))
 
 
 def _number_left(settled: Settlement) -> int:

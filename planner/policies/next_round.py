@@ -41,6 +41,8 @@ def _moments(snapshot: Snapshot, memory: PlannerMemory) -> Iterator[datetime]:
     for state in memory.backoff.values():
         if state.until is not None:
             yield state.until
+    if snapshot.buffers_due is not None:
+        yield snapshot.buffers_due
     for pool in snapshot.pools:
         pause = pool.pause_at(snapshot.now)
         if pause is not None and pause.until is not None:

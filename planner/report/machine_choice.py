@@ -148,9 +148,9 @@ def sentence(bought: NewMachine, because: Because, *, is_minimum: bool) -> str:
     names = [*_TOLD, *([because.binding] if because.binding not in (None, *_TOLD) else [])]
     shares = ", ".join(f"{name} {percent(because.shares[name])} %" for name in names if name in because.shares)
     pool = chosen.pool.metadata.name
-    headroom = sum(placed_pod.pod.is_headroom for placed_pod in bought.pods)
-    number = len(bought.pods) - headroom
-    held = [_counted(number)] * bool(number) + [f"headroom of {_counted(headroom)}"] * bool(headroom)
+    headroom = [placed_pod.pod for placed_pod in bought.pods if placed_pod.pod.is_headroom]
+    number = len(bought.pods) - len(headroom)
+    held = [_counted(number)] * bool(number) + [_headroom(headroom)] * bool(headroom)
     parts = [f"For {' and '.join(held)} of pool {pool}: {shares}"]
     if is_minimum:
         return "; ".join((*parts, f"the minimum of pool {pool} asks for it"))
@@ -164,6 +164,11 @@ def sentence(bought: NewMachine, because: Because, *, is_minimum: bool) -> str:
         else f"next: {named(other, chosen.offering.location, pool)}"
     )
     return "; ".join(parts)
+
+
+def _headroom(pods: Sequence[Pod]) -> str:
+    buffers = ", ".join(dict.fromkeys(f"{pod.owner.kind} {pod.owner.name}" for pod in pods if pod.owner is not None))
+    return f"headroom of {_counted(len(pods))}{f' ({buffers})' if buffers else ''}"
 
 
 def _counted(pods: int) -> str:

@@ -9,7 +9,15 @@ from random import Random
 from typing import Final, TypeVar
 
 from activities.kube.cache import Cache, followed_since
-from activities.ports.cluster import NODE_POOLS, NODES, PROVISIONING_REQUESTS, Object, ObjectList, Resource
+from activities.ports.cluster import (
+    CAPACITY_BUFFERS,
+    NODE_POOLS,
+    NODES,
+    PROVISIONING_REQUESTS,
+    Object,
+    ObjectList,
+    Resource,
+)
 from activities.ports.errors import GrowthError, NotFound
 from activities.ports.ports import Ports
 from activities.ports.provider import Provider
@@ -29,7 +37,7 @@ T = TypeVar("T")
 
 
 class _Followed:
-    """Reads from the cache, which follows no ProvisioningRequests: nobody in a history has defined them."""
+    """Reads from the cache, which follows no kind of SIG Autoscaling: nobody in a history has defined any."""
 
     def __init__(self, cache: Cache) -> None:
         self._cache = cache
@@ -41,7 +49,7 @@ class _Followed:
             NotFound: it is not defined.
             Unreachable: the cache knows none yet.
         """
-        if resource == PROVISIONING_REQUESTS:
+        if resource in (PROVISIONING_REQUESTS, *CAPACITY_BUFFERS):
             raise NotFound(f"{resource.plural} are not defined")
         return await self._cache.list(resource)
 

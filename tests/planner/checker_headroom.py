@@ -26,9 +26,10 @@ def _headroom(known: Lookups, name: str, pool: Json) -> Iterator[str]:
     entries = pool["spec"].get("headroom") or []
     held = sum(bought.headroom for bought in known.plan.requests if bought.pool == name)
     wanted = sum(entry["count"] for entry in entries)
-    if held > wanted:
-        yield f"pool {name} buys for {held} pods of headroom, and wants {wanted}"
-    if len(entries) != 1:
+    of_buffers = sum(buffer.count for buffer in known.plan.buffers)
+    if held > wanted + of_buffers:
+        yield f"pool {name} buys for {held} pods of headroom, and wants {wanted + of_buffers}"
+    if len(entries) != 1 or of_buffers:
         return
     (report,) = (each for each in known.plan.pools if each.name == name)
     is_told = any(c.type == "HeadroomShort" and c.status == "True" for c in report.status.conditions)

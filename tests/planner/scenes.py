@@ -11,6 +11,7 @@ from api.v1alpha1.node_pool import ClassRef, NodePool
 from api.v1alpha1.node_removal_request import NodeRemovalRequest
 from api.v1alpha1.node_request import NodeRequest
 from planner.model.plan import NodeClass, PlannerMemory, Snapshot
+from planner.objects.capacity_buffer import CapacityBuffer
 from planner.parsing.admitted import with_limit_ranges
 from planner.parsing.objects import parse_limit_range, parse_objects, parse_pod
 from planner.supply.pod_group import GroupKeys, seat_of
@@ -37,6 +38,8 @@ class Scene:
     """None where they may not be read."""
     namespaces: dict[str, dict[str, str]] = field(default_factory=dict)
     """Labels by name."""
+    buffers: list[CapacityBuffer] = field(default_factory=list)
+    """As they were read."""
     protected: set[str] = field(default_factory=set)
     now: datetime = NOW
 
@@ -63,6 +66,7 @@ class Scene:
             namespaces=parsed.namespaces,
             volumes=parsed.volumes,
             disruption_budgets=None if self.disruption_budgets is None else parsed.disruption_budgets,
+            buffers=tuple(self.buffers),
             pools=tuple(NodePool.model_validate(p) for p in self.pools),
             classes=tuple(
                 NodeClass(
