@@ -8,7 +8,15 @@ from typing import Final
 from activities.kube.cache import Cache, followed_since
 from activities.kube.client import KubeCluster
 from activities.objects.kinds import STORED_KINDS
-from activities.ports.cluster import NAMESPACES, NODE_POOLS, NODES, PROVISIONING_REQUESTS, Cluster, Resource
+from activities.ports.cluster import (
+    CAPACITY_BUFFERS,
+    NAMESPACES,
+    NODE_POOLS,
+    NODES,
+    PROVISIONING_REQUESTS,
+    Cluster,
+    Resource,
+)
 from activities.ports.errors import Rejected
 from activities.ports.ports import Packers, Ports, Reader, ReadyPackers
 from activities.ports.provider_kind import Surroundings
@@ -29,7 +37,7 @@ LIST_SECONDS: Final = 30.0
 def watched() -> tuple[Resource, ...]:
     """Return the resources that rounds read from the cache, and whose changes become messages."""
     own = (NODE_POOLS, *node_classes(), *(stored.resource for stored in STORED_KINDS))
-    return (*SURROUNDINGS, PROVISIONING_REQUESTS, *own)
+    return (*SURROUNDINGS, PROVISIONING_REQUESTS, *CAPACITY_BUFFERS, *own)
 
 
 def utc_now() -> datetime:

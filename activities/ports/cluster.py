@@ -71,6 +71,24 @@ PROVISIONING_REQUESTS: Final = Resource(
     is_optional=True,
     is_dispensable=True,
 )
+CAPACITY_BUFFERS: Final = tuple(
+    Resource(
+        "autoscaling.x-k8s.io",
+        version,
+        "CapacityBuffer",
+        "capacitybuffers",
+        namespaced=True,
+        is_optional=True,
+        is_dispensable=True,
+    )
+    for version in ("v1beta1", "v1alpha1")
+)
+"""Versions of one definition, which serves either or both: an object that is in both is the same."""
+POD_TEMPLATES: Final = Resource("", "v1", "PodTemplate", "podtemplates", namespaced=True)
+DEPLOYMENTS: Final = Resource("apps", "v1", "Deployment", "deployments", namespaced=True)
+REPLICA_SETS: Final = Resource("apps", "v1", "ReplicaSet", "replicasets", namespaced=True)
+STATEFUL_SETS: Final = Resource("apps", "v1", "StatefulSet", "statefulsets", namespaced=True)
+JOBS: Final = Resource("batch", "v1", "Job", "jobs", namespaced=True)
 STORAGE_CLASSES: Final = Resource("storage.k8s.io", "v1", "StorageClass", "storageclasses", namespaced=False)
 CSI_NODES: Final = Resource("storage.k8s.io", "v1", "CSINode", "csinodes", namespaced=False)
 VOLUME_ATTACHMENTS: Final = Resource("storage.k8s.io", "v1", "VolumeAttachment", "volumeattachments", namespaced=False)

@@ -24,6 +24,7 @@ from activities.ports.cluster import (
     PatchOp,
 )
 from activities.ports.ports import Ports
+from activities.round.buffer_answers import answer_buffers
 from activities.round.fence import RoundWrites
 from activities.round.observe import Observation
 from activities.round.pools import (
@@ -105,6 +106,8 @@ async def apply_plan(
         lambda simulated: write_condition(cluster, simulated, now),
     )
     await answer_provisioning_requests(ports, writes, now)
+    if observed.buffers.buffers:
+        await answer_buffers(cluster, writes, observed.buffers, plan, now)
     # Last, as an upgrade asks for it on each Node, and nothing waits for it.
     await _mark_nodes(
         writes,

@@ -37,6 +37,7 @@ from activities.ports.cluster import (
 from activities.ports.errors import Forbidden, InvalidConfiguration, NotFound, Unreachable, Unreadable
 from activities.ports.ports import Ports
 from activities.ports.provider import Provider
+from activities.round.capacity_buffers import BufferReader, ObservedBuffers
 from activities.round.parsed import JoinedNodes, ParsedCache, problem_of
 from activities.round.workflow_starts import ObjectsByKind
 from api.model import read
@@ -108,6 +109,7 @@ class Observation:
     removals: Mapping[str, Object]
     simulated: tuple[SimulatedClass, ...] = ()
     """The classes whose machines are simulated."""
+    buffers: ObservedBuffers = ObservedBuffers()
     others: ObjectsByKind = field(default_factory=dict)
     """Objects of the other kinds with a lifecycle, on which no round decides."""
 
@@ -135,6 +137,7 @@ class Observer:
             ParsedCache(LIMIT_RANGES, parse_limit_range),
             ParsedCache(DISRUPTION_BUDGETS, parse_disruption_budget),
         )
+        self._buffers = BufferReader(ports)
         self._joined_nodes = JoinedNodes()
         self._pools = ParsedCache(NODE_POOLS, partial(read, NodePool))
         self._requests = ParsedCache(NODE_REQUESTS, partial(read, NodeRequest))
@@ -177,6 +180,7 @@ class Observer:
             by_kind = dict(zip(resources[around + 1 :], lists[around + 1 :], strict=True))
             simulated = simulated_classes(self._ports, lists[SURROUNDINGS.index(NODES)], by_kind)
         classes, class_problems = self._classes(lists[around + 1 :], owned[0], simulated)
+        buffers = await self._buffers.read(limit_ranges)
         snapshot = Snapshot(
             now=self._ports.now(),
             pods=heeded(pods, nodes),
@@ -186,6 +190,8 @@ class Observer:
             volumes=Volumes(claims, volumes, storage_classes),
             # A list has a version wherever it could be read.
             disruption_budgets=budgets if cached[SURROUNDINGS.index(DISRUPTION_BUDGETS)][1] else None,
+            buffers=buffers.buffers,
+            buffers_due=buffers.due,
             pools=owned[0],
             classes=classes,
             requests=owned[1],
@@ -205,6 +211,7 @@ class Observer:
             requests=_by_name(requests),
             removals=_by_name(removals),
             simulated=simulated,
+            buffers=buffers,
             others=others,
         )
 

@@ -24,7 +24,7 @@ NOT_SERVED: Final = "NotServedByGrowth"
 _FAILED: Final = "Failed"
 _MESSAGE: Final = (
     "Growth buys machines for pods that wait, and serves no ProvisioningRequest: make the pods, or keep room for them "
-    "by spec.headroom of a NodePool"
+    "by spec.headroom of a NodePool or a CapacityBuffer"
 )
 _ANSWERED_WITHIN: Final = timedelta(minutes=1)
 """Who serves such requests has answered by then: Cluster Autoscaler looks every ten seconds."""

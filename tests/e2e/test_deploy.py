@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from activities.round.provisioning_requests import NOT_SERVED
+from planner.parsing.capacity_buffers import READ, ROOM_KEPT, TEMPLATE_NOT_FOUND
 from tests.builders import as_sent, deployment, hetzner_node_class, node_pool, node_request
+from tests.e2e import capacity_buffers
 from tests.e2e.cluster_view import NAMESPACE, ClusterView
 from tests.e2e.harness import ControlPlane
 from tests.e2e.installed_base import calls, installed, refused
@@ -162,6 +164,7 @@ def test_the_account_may_do_what_the_worker_does_and_nothing_else(control_plane:
             _there_and_back(plane, view)
             _drained_by_hand(plane, view)
             _answered(plane)
+            _buffered(plane, view)
             plane.kubectl("delete", "nodepools.growth.dev", "default", "--timeout=30s")
         except BaseException:
             # A missing right shows first as something that does not happen.
@@ -169,6 +172,7 @@ def test_the_account_may_do_what_the_worker_does_and_nothing_else(control_plane:
             raise
         finally:
             forget(plane)
+            capacity_buffers.forget(plane)
             plane.kubectl("delete", "secret", "hetzner", "-n", NAMESPACE)
             plane.kubectl("delete", "role,rolebinding", "growth-hetzner", "-n", NAMESPACE)
         made = calls(plane)[before:]
@@ -182,6 +186,21 @@ def _answered(plane: ControlPlane) -> None:
     plane.wait_for(
         lambda: answers(plane) == [("Failed", "True", NOT_SERVED)], "the ProvisioningRequest is answered", 120
     )
+
+
+def _buffered(plane: ControlPlane, view: ClusterView) -> None:
+    """A CapacityBuffer has a machine as long as it is there; one whose template is not there is told so."""
+    capacity_buffers.define(plane)
+    capacity_buffers.make(plane)
+    kept = [("ReadyForProvisioning", "True", READ), ("Provisioning", "True", ROOM_KEPT)]
+    plane.wait_for(lambda: capacity_buffers.told(plane, "web") == kept, "the buffer is told of its room", 120)
+    missing = [("ReadyForProvisioning", "False", TEMPLATE_NOT_FOUND)]
+    for kind in capacity_buffers.SCALABLE:
+        plane.wait_for(lambda kind=kind: capacity_buffers.told(plane, kind.lower()) == missing, f"{kind} is missed", 30)
+    plane.wait_for(lambda: len(view.nodes()) == 1, "a machine is there for the buffer", 60)
+    plane.kubectl("delete", capacity_buffers.NAME, "--all", "-n", "default", "--timeout=30s")
+    plane.wait_for(lambda: not view.nodes() and not view.servers(), "it goes with the buffer", 90)
+    plane.wait_for(lambda: not view.items("noderemovalrequests"), "its removal has ended", 90)
 
 
 def _without_right(plane: ControlPlane) -> None:

@@ -9,6 +9,7 @@ from datetime import timedelta
 import pytest
 
 from activities.ports.cluster import (
+    CAPACITY_BUFFERS,
     EVENTS,
     NODE_POOLS,
     NODE_REMOVAL_REQUESTS,
@@ -63,7 +64,7 @@ async def test_rounds_on_a_cache_that_stands_still_buy_and_remove_once(world):
     await world.add_pods(5, cpu="3")
     await world.add_node("default-ripe", cpu="1", annotations={ANNOTATION_IDLE_SINCE: "2026-11-01T08:00:00Z"})
     read = (*SURROUNDINGS, NODE_POOLS, KWOK_NODE_CLASSES, PROVISIONING_REQUESTS)
-    frozen = {r: await world.cluster.list(r) for r in read}
+    frozen = {r: await world.cluster.list(r) for r in (*read, *CAPACITY_BUFFERS)}
 
     class Frozen:
         async def list(self, resource):

@@ -32,6 +32,8 @@
                         due (machines that should go by now, by reason), blockedCount and blocked[], the first 20:
                         machines that a policy would let go and that are kept: node, trigger (reason of the removal),
                         reason, why
+    buffers[]           CapacityBuffers that are read as headroom: name, pods that count, and, where they have no room,
+                        reason (code, message); left out where there are none
     timing              only with --timing: seconds by stage of planning (read, assemble, pack, check, decide)
 
 With --explain, of one pod:
@@ -66,6 +68,7 @@ from planner.model.plan import (
     Unplaced,
 )
 from planner.model.stages import Stage
+from planner.objects.capacity_buffer import CapacityBuffer
 from planner.objects.kinds import Pod
 from worker.commands.shared.cluster_view import ClusterView
 from worker.commands.shared.verdicts import verdicts
@@ -100,7 +103,25 @@ def document(plan: Plan, seconds: Mapping[Stage, float] | None = None) -> Json:
         "optimal": plan.optimal,
         "currency": plan.currency,
         "pools": [_pool(report, blocked_of(plan, report.name)) for report in plan.pools],
+        **_buffers(plan),
     } | ({} if seconds is None else {"timing": {stage: round(n, _SECOND_DECIMALS) for stage, n in seconds.items()}})
+
+
+def _buffers(plan: Plan) -> Json:
+    if not plan.buffers:
+        return {}
+    reasons = [(buffer, buffer_reason(buffer, plan)) for buffer in plan.buffers]
+    return {
+        "buffers": [
+            {"name": buffer.key, "pods": buffer.count} | ({} if reason is None else {"reason": _reason(reason)})
+            for buffer, reason in reasons
+        ]
+    }
+
+
+def buffer_reason(buffer: CapacityBuffer, plan: Plan) -> Reason | None:
+    """Return why a buffer has not all the room that it asks for; None where it has."""
+    return Reason(buffer.code, buffer.message) if buffer.code else plan.short_buffers.get(buffer.key)
 
 
 def explanation(pod: Pod, view: ClusterView) -> Json:

@@ -16,13 +16,24 @@ from api.v1alpha1.node_pool import NodePool
 from api.v1alpha1.node_removal_request import NodeRemovalRequest
 from api.v1alpha1.node_request import NodeRequest
 from planner.model.plan import NodeClass, Snapshot
+from planner.objects.capacity_buffer import CapacityBuffer
 from planner.parsing.admitted import with_limit_ranges
+from planner.parsing.capacity_buffers import (
+    TEMPLATE_NOT_FOUND,
+    Missing,
+    Reference,
+    in_order,
+    is_served,
+    read_buffers,
+    reference_of,
+)
+from planner.parsing.limit_ranges import LimitRanges
 from planner.parsing.objects import parse_objects
 from planner.supply.machine_kind import unserved
 from worker.commands.plan.assignments import Setting, check_objects, notes, read_changed
 from worker.commands.plan.completion.defaults import Completed, completed
 from worker.commands.plan.doubts import doubts
-from worker.commands.plan.objects import Json, Objects, items_of
+from worker.commands.plan.objects import Json, Objects, items_of, key
 from worker.commands.plan.syntax import BadDocument, documents
 from worker.commands.shared.node_classes import as_planned, unread
 from worker.errors import USAGE_ERROR, CommandError
@@ -113,12 +124,27 @@ def _snapshot(objects: Objects, complete: Completed, now: datetime) -> Snapshot:
         namespaces=parsed.namespaces,
         volumes=parsed.volumes,
         disruption_budgets=parsed.disruption_budgets,
+        buffers=_buffers(objects, LimitRanges(complete.limit_ranges)),
         pools=pools,
         classes=_classes(objects, pools, now),
         requests=models(objects, NodeRequest),
         removals=models(objects, NodeRemovalRequest),
         problems=(*complete.problems, *parsed.problems),
     )
+
+
+def _buffers(objects: Objects, ranges: LimitRanges) -> tuple[CapacityBuffer, ...]:
+    items = in_order(item for item in objects.of("CapacityBuffer") if is_served(item, None))
+    if not items:
+        return ()
+    references = {each for each in map(reference_of, items) if isinstance(each, Reference)}
+    known = {(kind, key(item)): item for kind in {each.kind for each in references} for item in objects.of(kind)}
+    targets = {
+        each: known.get((each.kind, f"{each.namespace}/{each.name}"))
+        or Missing(TEMPLATE_NOT_FOUND, f"{each.text} is in no file")
+        for each in references
+    }
+    return read_buffers(items, targets, ranges)
 
 
 @contextmanager

@@ -20,19 +20,41 @@ _KUBERNETES: Final = {
     "PersistentVolume": "v1",
     "PersistentVolumeClaim": "v1",
     "DaemonSet": "apps/v1",
+    "PodTemplate": "v1",
+    "Deployment": "apps/v1",
+    "ReplicaSet": "apps/v1",
+    "StatefulSet": "apps/v1",
+    "Job": "batch/v1",
     "LimitRange": "v1",
     "StorageClass": "storage.k8s.io/v1",
     "CSINode": "storage.k8s.io/v1",
     "RuntimeClass": "node.k8s.io/v1",
     "PriorityClass": "scheduling.k8s.io/v1",
     "PodDisruptionBudget": "policy/v1",
+    "CapacityBuffer": "autoscaling.x-k8s.io/v1beta1",
 }
+_EARLIER: Final = {"CapacityBuffer": "autoscaling.x-k8s.io/v1alpha1"}
+"""Versions before that which say the same."""
 _SIMILAR: Final = 0.8
 _DIGITS: Final = 20
 """Of 64 bits."""
 _DEEPEST: Final = 16
 """A list in a list in a list is a mistake; deeper ones would end Python's stack."""
-NAMESPACED: Final = frozenset({"Pod", "PersistentVolumeClaim", "DaemonSet", "LimitRange", "PodDisruptionBudget"})
+NAMESPACED: Final = frozenset(
+    {
+        "Pod",
+        "PersistentVolumeClaim",
+        "DaemonSet",
+        "PodTemplate",
+        "Deployment",
+        "ReplicaSet",
+        "StatefulSet",
+        "Job",
+        "LimitRange",
+        "PodDisruptionBudget",
+        "CapacityBuffer",
+    }
+)
 """Kinds whose objects are in a namespace."""
 
 
@@ -158,7 +180,7 @@ def _is_needed(kind: str, item: Json) -> bool:
     version = item.get("apiVersion") or _KUBERNETES.get(kind, _OWN_GROUP)
     if _is_own(kind):
         return not isinstance(version, str) or version.startswith(_OWN_GROUP)
-    return kind in _KUBERNETES and version == _KUBERNETES[kind]
+    return kind in _KUBERNETES and version in (_KUBERNETES[kind], _EARLIER.get(kind))
 
 
 def _is_own(kind: str) -> bool:

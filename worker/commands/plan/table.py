@@ -10,7 +10,14 @@ from rich.text import Text
 from api.meta import format_timestamp
 from planner.model.plan import Alternative, Placed, Plan, PlannedRequest, PlanResult, PoolReport, Unplaced
 from planner.report.machine_choice import missed, percent
-from worker.commands.plan.document import BLOCKED_NAMED, blocked_of, gap_percent, replacements, request_name
+from worker.commands.plan.document import (
+    BLOCKED_NAMED,
+    blocked_of,
+    buffer_reason,
+    gap_percent,
+    replacements,
+    request_name,
+)
 from worker.commands.shared.tables import (
     count,
     money,
@@ -41,6 +48,7 @@ def _print_all(out: Console, plan: Plan) -> None:
     _on_machines(out, "On their way to nodes that the scheduler keeps for them", plan.nominated)
     print_unplaced(out, plan.unplaced)
     _leaving(out, plan)
+    _buffers(out, plan)
     _pools(out, plan.pools)
 
 
@@ -95,6 +103,17 @@ def _bought(out: Console, plan: Plan) -> None:
     print_section(out, "To buy", rows)
     for line in _cheaper(plan.requests):
         out.print(line, soft_wrap=True)
+
+
+def _buffers(out: Console, plan: Plan) -> None:
+    if not plan.buffers:
+        return
+    rows = table("buffer", "pods", "room")
+    rows.columns[1].justify = "right"
+    for buffer in plan.buffers:
+        reason = buffer_reason(buffer, plan)
+        rows.add_row(buffer.key, str(buffer.count), "kept" if reason is None else f"{reason.code}: {reason.message}")
+    print_section(out, "Capacity buffers", rows)
 
 
 def _for_whom(pods: Sequence[str], requests: Sequence[PlannedRequest]) -> str:

@@ -150,7 +150,7 @@ def _keeping(machine: Machine, view: ClusterView) -> Iterator[str]:
     if awaited_pods(machine):
         yield "the scheduler keeps it for pods"
     if machine.name in view.plan.held:
-        yield f"the headroom of pool {machine.pool} needs its room"
+        yield view.plan.held[machine.name]
     if pool is not None:
         planned = {placed.node or placed.request or "" for placed in view.plan.placed}
         wanted = planned | taking_pods(view.machines)
