@@ -34,16 +34,17 @@ class Growth:
             StageFailed: it was not seen in time; so all stages.
         """
         count = sum(workload.replicas for workload in workloads)
-        for workload in workloads:
-            self._world.workloads.add(workload)
-        self._world.wake()
-        view = await self._watch.until(
-            lambda v: len([p for p in own_pods(v) if condition_status(p, "PodScheduled") == "False"]) == count,
-            f"{count} pods that no node can take",
-        )
-        self._screen.stage(f"{count} pods arrive, and there is no machine")
-        self._screen.pods(view)
-        self._screen.stage("Growth plans all of them at once and buys; one offering turns out to be sold out")
+        with self._screen.lines_held():
+            for workload in workloads:
+                self._world.workloads.add(workload)
+            self._world.wake()
+            view = await self._watch.until(
+                lambda v: len([p for p in own_pods(v) if condition_status(p, "PodScheduled") == "False"]) == count,
+                f"{count} pods that no node can take",
+            )
+            self._screen.stage(f"{count} pods arrive, and there is no machine")
+            self._screen.pods(view)
+            self._screen.stage("Growth plans all of them at once and buys; one offering turns out to be sold out")
 
     async def machines_are_bought(self, count: int, sold_out: SoldOut) -> None:
         """Wait until each of `count` pods has a machine, none of them of what is sold out."""

@@ -1,7 +1,8 @@
 """How the demo looks: on a terminal with a live part at the bottom, in a file as plain lines."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from decimal import Decimal
 from textwrap import wrap
 from types import TracebackType
@@ -40,6 +41,8 @@ class Screen:
         self.stages = 0
         """Stages begun."""
         self._began = time.monotonic()
+        self._held: list[Text] | None = None
+        """Lines that wait for the heading of their stage."""
         self._spinner = Spinner("dots")
         self._live = (
             Live(console=console, transient=True, refresh_per_second=8) if live and console.is_terminal else None
@@ -95,7 +98,21 @@ class Screen:
         printed = Text.assemble((start, "dim"), (sign, style), f" {subject} {first}")
         for part in others:
             printed.append(f"\n{indent}{part}")
+        if self._held is not None:
+            self._held.append(printed)
+            return
         self._console.print(printed, soft_wrap=True)
+
+    @contextmanager
+    def lines_held(self) -> Iterator[None]:
+        """Print lines on machines at the end of this block: what is bought at once stands below its heading, too."""
+        self._held = held = []
+        try:
+            yield
+        finally:
+            self._held = None
+            for printed in held:
+                self._console.print(printed, soft_wrap=True)
 
     def command(self, text: str) -> None:
         """Print what a person would type."""

@@ -10,7 +10,7 @@ from simulator.campaign.campaign import catch
 from simulator.campaign.history import play
 from simulator.campaign.mutations.real_nodes import REAL_NODE_MUTATIONS
 
-BARRED, ALLOWED = 21, 88
+BARRED, ALLOWED = 13, 88
 """Seeds of histories in which more machines are wanted while the Node is there."""
 
 
