@@ -7,17 +7,19 @@ from typing import Annotated, Final, Literal
 from pydantic import Field, StrictBool, model_validator
 
 from api.keys import ANNOTATION_PAUSED, ANNOTATION_PAUSED_UNTIL, API_VERSION
-from api.meta import Conditions, ObjectMeta, format_timestamp, read_moment
+from api.meta import Conditions, ObjectMeta, Timestamp, format_timestamp, read_moment
 from api.model import Model, Payload
 from api.names import Annotations, Labels, OptionalLabelValue, TaintKey, dns_label
 from api.quantity import Price
 from api.rules import Text, distinct, rule, rules
-from api.unsupported import OF_SPEC, OF_TEMPLATE
 from api.v1alpha1.consolidation import ConsolidationStatus
 from api.v1alpha1.pool_parts.choice import ChoiceStatus
 from api.v1alpha1.pool_parts.headroom import MOST_ENTRIES, Headroom
+from api.v1alpha1.pool_parts.health import PoolHealth
 from api.v1alpha1.pool_parts.pool_limits import PoolLimits
-from api.v1alpha1.pool_parts.scale_up import ScaleUp
+from api.v1alpha1.pool_parts.purchase_pace import BreakerStatus, LockStatus
+from api.v1alpha1.pool_parts.scale_up import USUAL_THRESHOLD, ScaleUp
+from api.v1alpha1.pool_parts.schedule import MOST_WINDOWS, ScheduledLimits
 from api.v1alpha1.pool_server_type import Locations, PoolServerType, Priority
 from api.v1alpha1.refused_placement import MOST_PLACEMENTS, RefusedPlacement
 from api.v1alpha1.rotation import Rotation
@@ -61,8 +63,6 @@ class PoolTaint(Model):
 class NodeTemplate(Model):
     """What every machine of the pool looks like."""
 
-    model_config = rules(further=OF_TEMPLATE)
-
     class_ref: ClassRef = ClassRef()
     """The class that the machines come from. Without it, the class named default."""
     labels: Labels = Field(default_factory=dict)
@@ -97,10 +97,18 @@ _NEVER_AT_MIN: Final = rule(
 )
 
 
+_GROWS_AND_SHRINKS: Final = rule(
+    "!has(self.scaleDown) || !has(self.scaleDown.group) || !has(self.scaleUp) || !has(self.scaleUp.estimators)"
+    " || !('threshold' in self.scaleUp.estimators) || self.scaleDown.group.upperPercent"
+    f" < (has(self.scaleUp.thresholdPercent) ? self.scaleUp.thresholdPercent : {USUAL_THRESHOLD})",
+    "scaleDown.group.upperPercent must be below scaleUp.thresholdPercent: else what is bought goes again",
+)
+
+
 class NodePoolSpec(Model):
     """What the pool may buy and how it behaves."""
 
-    model_config = rules(_NO_MAX, _MINS_ABOVE_MAX, _MIN_ABOVE_MAXES, _NEVER_AT_MIN, further=OF_SPEC)
+    model_config = rules(_NO_MAX, _MINS_ABOVE_MAX, _MIN_ABOVE_MAXES, _NEVER_AT_MIN, _GROWS_AND_SHRINKS)
 
     server_types: Annotated[
         tuple[PoolServerType, ...],
@@ -129,6 +137,13 @@ class NodePoolSpec(Model):
     headroom: Annotated[tuple[Headroom, ...] | None, Field(max_length=MOST_ENTRIES)] = None
     """Room for further pods that is bought and kept free, and that waiting pods have first. Without it, none."""
 
+    schedule: Annotated[tuple[ScheduledLimits, ...] | None, Field(max_length=MOST_WINDOWS)] = None
+    """Other bounds in certain hours. Without it, limits hold at all times."""
+    health: PoolHealth | None = None
+    """When the pool neither buys nor removes by itself, as many new Nodes are not Ready. Without it, never."""
+    dry_run: StrictBool | None = None
+    """Whether rounds only tell what they would buy and remove here. Without it, they do it."""
+
     @property
     def minimum(self) -> int:
         """The number of machines that are kept even without load, whatever their type."""
@@ -145,6 +160,9 @@ class NodePoolSpec(Model):
             raise ValueError(_MIN_ABOVE_MAXES["message"])
         if self.rotation is not None and self.rotation.only_at_min and not self.minimum:
             raise ValueError(_NEVER_AT_MIN["message"])
+        group, threshold = self.scale_down.group, self.scale_up.threshold
+        if group is not None and threshold is not None and group.upper_percent >= threshold:
+            raise ValueError(_GROWS_AND_SHRINKS["message"])
         return self
 
 
@@ -176,6 +194,14 @@ class NodePoolStatus(Payload):
     """Conditions of the pool: Ready, AtMax, Blocked; HeadroomShort, NearPriceLimit and others as there is cause."""
     refused_placements: Annotated[tuple[RefusedPlacement, ...], Field(max_length=MOST_PLACEMENTS)] = ()
     """Pods that the scheduler did not bind where a plan had room for them, each while that is remembered."""
+    lock: LockStatus | None = None
+    """The lock after purchases, in a pool that has one."""
+    breaker: BreakerStatus | None = None
+    """The breaker after failed purchases, in a pool that has one."""
+    last_growth_at: Timestamp | None = None
+    """When a machine was last asked for, in a pool that waits after that."""
+    last_shrink_at: Timestamp | None = None
+    """When a removal last began by itself, in a pool that waits after that."""
     consolidation: ConsolidationStatus | None = None
     """What consolidation came to in a pool that consolidates; in others, when it was looked what it would come to."""
     choice: ChoiceStatus | None = None

@@ -7,17 +7,14 @@ from typing import Annotated, Final, Literal
 
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
-from api.model import Model
 from api.rules import RULES, UNIT, Text, rule, rules
+from api.v1alpha1.pool_parts.window import BOTH_TIMES, NEVER_OPEN, WEEKDAYS, Window
 
 BudgetReason = Literal["Empty", "Consolidation", "Rotation", "Drift", "Repair", "OverMax"]
 """Why a round removes a machine."""
 EVICTING_REASONS: Final[tuple[BudgetReason, ...]] = ("Consolidation", "Rotation", "Drift", "Repair", "OverMax")
 """Those for which pods are asked to leave."""
 BUDGET_REASONS: Final[tuple[BudgetReason, ...]] = ("Empty", *EVICTING_REASONS)
-Weekday = Literal["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
-WEEKDAYS: Final[tuple[Weekday, ...]] = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
-"""In the order of `datetime.weekday`."""
 MOST_BUDGETS: Final = 50
 _MOST_NODES: Final = 100_000
 _WHOLE: Final = 100
@@ -26,14 +23,6 @@ _NODES: Final = Text(
     pattern="^([0-9]{1,5}|([0-9]{1,2}|100)%)$",
     longest=5,
     form='a number of machines up to 99999 or a share of the pool\'s from "0%" to "100%"',
-)
-_TIME: Final = Text(
-    pattern="^([01][0-9]|2[0-3]):[0-5][0-9]$", longest=5, form='a time of day in quotes, from "00:00" to "23:59"'
-)
-_ZONE: Final = Text(
-    pattern="^[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*$",
-    longest=64,
-    form="a time zone of the IANA database, such as Europe/Berlin or UTC",
 )
 
 
@@ -65,11 +54,6 @@ Nodes = Annotated[
 ]
 """A number of machines, or a share of those of a pool, kept as its text."""
 
-_BOTH_TIMES: Final = rule("has(self.start) == has(self.end)", "start and end are given together, or neither")
-_NEVER_OPEN: Final = rule(
-    "!has(self.start) || !has(self.end) || self.start != self.end",
-    "start and end are the same, so the window never opens: leave both out for whole days",
-)
 _ALWAYS_CLOSED: Final = rule(
     "!(string(self.nodes).matches('^0+%?$') && !has(self.start)"
     f" && (!has(self.days) || {list(WEEKDAYS)}.all(day, day in self.days))"
@@ -79,30 +63,18 @@ _ALWAYS_CLOSED: Final = rule(
 )
 
 
-class RemovalBudget(Model):
+class RemovalBudget(Window):
     """How many machines of the pool may be under removal at once. Of several that are open, the strictest holds."""
 
-    model_config = rules(_BOTH_TIMES, _NEVER_OPEN, _ALWAYS_CLOSED)
+    model_config = rules(BOTH_TIMES, NEVER_OPEN, _ALWAYS_CLOSED)
 
     nodes: Nodes
     """Most machines under removal at once for these reasons; a share is of those with a Node, rounded up; 0 is none."""
     reasons: Annotated[tuple[BudgetReason, ...] | None, Field(min_length=1, max_length=6)] = None
     """What it holds for: Empty, Consolidation, Rotation, Drift, Repair, OverMax. Without it, all of them."""
-    days: Annotated[tuple[Weekday, ...] | None, Field(min_length=1, max_length=7)] = None
-    """Days on which it is open, Mon to Sun; one past midnight is of the day it starts on. Without it, every day."""
-    start: Annotated[str, _TIME] | None = None
-    """Local time from when on it is open, such as "09:00". Without it, the whole day."""
-    end: Annotated[str, _TIME] | None = None
-    """Local time at which it closes; before start, it is of the next day. Without it, the whole day."""
-    timezone: Annotated[str, _ZONE] | None = None
-    """Time zone of days and times by its IANA name, such as Europe/Berlin. Without it, UTC."""
 
     @model_validator(mode="after")
     def _possible(self) -> "RemovalBudget":
-        if (self.start is None) != (self.end is None):
-            raise ValueError(_BOTH_TIMES["message"])
-        if self.start is not None and self.start == self.end:
-            raise ValueError(_NEVER_OPEN["message"])
         is_always = self.start is None and set(self.days or WEEKDAYS) == set(WEEKDAYS)
         is_for_all = set(self.reasons or BUDGET_REASONS) == set(BUDGET_REASONS)
         if is_always and is_for_all and not self.nodes.strip("0%"):

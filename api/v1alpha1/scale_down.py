@@ -7,9 +7,9 @@ from pydantic import Field
 
 from api.duration import Duration, PositiveDuration
 from api.model import Model
-from api.rules import Check, Text, distinct, rules
-from api.unsupported import OF_SCALE_DOWN
+from api.rules import Check, Text, distinct
 from api.v1alpha1.consolidation import Consolidation
+from api.v1alpha1.pool_parts.utilisation import GroupUtilisation, NodeUtilisation, Percent
 from api.v1alpha1.removal_budget import MOST_BUDGETS, RemovalBudget
 
 _TYPE: Final = Text(
@@ -58,10 +58,8 @@ class Repair(Model):
 class ScaleDown(Model):
     """How machines go."""
 
-    model_config = rules(further=OF_SCALE_DOWN)
-
-    mode: Literal["empty", "drain", "none"] = "empty"
-    """With empty, nodes without pods go; with drain, removals by hand also evict pods; with none, nothing goes."""
+    mode: Literal["empty", "wait", "drain", "none"] = "empty"
+    """Empty nodes go; with wait, those with pods may, once these have ended; with drain, pods move; with none, none."""
     idle_after: Duration = timedelta(minutes=10)
     """How long a node must have been without pods before its cool-off begins."""
     soft_grace: Duration = timedelta(minutes=1)
@@ -82,3 +80,15 @@ class ScaleDown(Model):
     """When pods are moved so that fewer or cheaper machines carry them. Without it, never."""
     budgets: Annotated[tuple[RemovalBudget, ...] | None, Field(max_length=MOST_BUDGETS)] = None
     """How many machines go at once, and when. Without it, and while none is open: 10 % if pods must move."""
+    group: GroupUtilisation | None = None
+    """When machines go as the pool as a whole is little used. Without it, never."""
+    node: NodeUtilisation | None = None
+    """When a machine goes as it is little used itself. Without it, never."""
+    max_remaining_percent: Percent | None = None
+    """A machine stays if without it the others would be used more, in percent, or thresholdPercent. Without it, 85."""
+    order: Literal["dearest", "oldest", "leastUtilised"] | None = None
+    """What goes first after Nodes that are not Ready: dearest, oldest or leastUtilised. Without it, the dearest."""
+    cooldown_after_scale_up: Duration | None = None
+    """How long after a purchase no removal begins by itself. Without it, no time."""
+    cooldown_after_scale_down: Duration | None = None
+    """How long after a removal has begun by itself no other one does. Without it, no time."""

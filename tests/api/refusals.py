@@ -140,7 +140,7 @@ REFUSALS = {
     ),
     "mode that does not exist": Refusal(
         pool(scaleDown={"mode": "evict"}),
-        "spec.scaleDown.mode: must be 'empty', 'drain' or 'none', not 'evict'",
+        "spec.scaleDown.mode: must be 'empty', 'wait', 'drain' or 'none', not 'evict'",
         'supported values: "empty", "drain", "none"',
         by_rule=False,
     ),

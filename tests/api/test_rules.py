@@ -11,7 +11,8 @@ from api.quantity import Price
 from api.rules import RULES, Schema, distinct
 from api.v1alpha1.node_pool import PoolName
 from api.v1alpha1.node_request import RequestName
-from api.v1alpha1.removal_budget import BUDGET_REASONS, WEEKDAYS, RemovalBudget
+from api.v1alpha1.pool_parts.window import WEEKDAYS
+from api.v1alpha1.removal_budget import BUDGET_REASONS, RemovalBudget
 from tests.api.cel_rules import SCHEMAS, complaints
 from tests.api.objects import MACHINE, SMALL, node_class, pool, removal, request
 from tests.api.wrong_objects import WRONG_OBJECTS

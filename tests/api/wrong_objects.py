@@ -6,6 +6,7 @@ from tests.api.wrong_budgets import WRONG_BUDGETS
 from tests.api.wrong_headroom import WRONG_HEADROOM
 from tests.api.wrong_hetzner_classes import WRONG_HETZNER_CLASSES
 from tests.api.wrong_limits import WRONG_LIMITS
+from tests.api.wrong_policies import WRONG_POLICIES
 from tests.api.wrong_server_types import WRONG_SERVER_TYPES
 
 _DURATION = 'must be a number with a unit, such as "30s", "10m" or "1h30m"'
@@ -29,33 +30,7 @@ def _not_yet(path: str, value: object) -> Refusal:
     return Refusal(pool(**({parts[0]: field} if parts else field)), fault, told)
 
 
-NOT_YET = {
-    path: _not_yet(path, value)
-    for path, value in {
-        "dryRun": True,
-        "selector": {"label": "example.com/pool", "value": "a"},
-        "health": {"grace": "10m", "newestPercent": 100},
-        "schedule": [{"days": ["Mon"], "start": "08:00", "end": "18:00", "min": 2}],
-        "template.startupTaint": False,
-        "scaleUp.estimators": ["binPack", "threshold"],
-        "scaleUp.thresholdPercent": 70,
-        "scaleUp.starvation": True,
-        "scaleUp.batchMax": 1,
-        "scaleUp.maxInFlight": 3,
-        "scaleUp.podGrace": "30s",
-        "scaleUp.lock": {"min": "2m", "max": "10m"},
-        "scaleUp.cooldown": "0s",
-        "scaleUp.breaker": {"failures": 3, "halfOpenAfter": "10m"},
-        "scaleDown.group": {"lowerPercent": 10, "upperPercent": 40, "fastRate": 5, "slowRate": 2},
-        "scaleDown.node": {"cpuPercent": 50, "memoryPercent": 50, "window": "10m"},
-        "scaleDown.cooldownAfterScaleUp": "10m",
-        "scaleDown.cooldownAfterScaleDown": "0s",
-        "scaleDown.maxDeletesPerRound": 5,
-        "scaleDown.order": "leastUtilised",
-        "scaleDown.safety": {"pdb": True, "headroomPercent": 85},
-        "scaleDown.taintEffect": "NoExecute",
-    }.items()
-}
+NOT_YET: dict[str, Refusal] = {}
 """Every field of the proposed NodePool that nothing obeys yet, with the value of its example."""
 
 _FURTHER = {
@@ -253,5 +228,12 @@ _FURTHER = {
 }
 
 WRONG_OBJECTS = (
-    REFUSALS | NOT_YET | _FURTHER | WRONG_HEADROOM | WRONG_HETZNER_CLASSES | WRONG_LIMITS | WRONG_SERVER_TYPES
+    REFUSALS
+    | NOT_YET
+    | _FURTHER
+    | WRONG_HEADROOM
+    | WRONG_HETZNER_CLASSES
+    | WRONG_LIMITS
+    | WRONG_POLICIES
+    | WRONG_SERVER_TYPES
 )

@@ -3,13 +3,13 @@
 from datetime import timedelta
 from typing import Annotated, Final, Literal
 
-from pydantic import Field, StrictBool, model_validator
+from pydantic import AfterValidator, Field, StrictBool, model_validator
 
 from api.duration import Duration, PositiveDuration
 from api.model import Model
 from api.names import OptionalLabelValue, TaintKey
 from api.rules import rule, rules
-from api.unsupported import OF_SCALE_UP
+from api.v1alpha1.pool_parts.purchase_pace import Breaker, PurchaseLock
 
 
 class StartupTaint(Model):
@@ -49,10 +49,27 @@ class PodBackoff(Model):
         return self
 
 
+Estimator = Literal["binPack", "threshold"]
+
+
+def _each_once(names: tuple[Estimator, ...]) -> tuple[Estimator, ...]:
+    if len(set(names)) < len(names):
+        msg = "each estimator may stand only once"
+        raise ValueError(msg)
+    return names
+
+
+Estimators = Annotated[
+    tuple[Estimator, ...],
+    Field(min_length=1, max_length=2, json_schema_extra={"x-kubernetes-list-type": "set"}),
+    AfterValidator(_each_once),
+]
+USUAL_THRESHOLD: Final = 70
+"""In percent, of a pool that grows by a threshold and names none. Source: Escalator's example of a node group."""
+
+
 class ScaleUp(Model):
     """How machines come."""
-
-    model_config = rules(further=OF_SCALE_UP)
 
     choose: Literal["price", "priority"] | None = None
     """What decides between server types: the price, or first their priority. Without it, the price."""
@@ -74,3 +91,33 @@ class ScaleUp(Model):
     """How long pods that no machine can take wait until they are looked at again."""
     expendable_priority: Annotated[int | None, Field(strict=True, ge=-(2**31), le=1_000_000_000)] = None
     """Pods of a lower priority wait for free room: nothing is bought or kept for them. Without it, none do."""
+    estimators: Estimators | None = None
+    """What says how much is bought, binPack for waiting pods, threshold for thresholdPercent. Without it, binPack."""
+    threshold_percent: Annotated[int | None, Field(strict=True, ge=1, le=1000)] = None
+    """Above this share of what the pool has, in percent, its pods' requests make it grow. Without it, 70."""
+    starvation: StrictBool | None = None
+    """Whether threshold also buys for pods that no Node has room for, however much is free. Without it, it does not."""
+    batch_max: Annotated[int | None, Field(strict=True, ge=0, le=100_000)] = None
+    """Most machines that one round asks for; 0 is any number. Without it, any number."""
+    max_in_flight: Annotated[int | None, Field(strict=True, ge=0, le=100_000)] = None
+    """Most machines that are asked for and not Ready at any time; 0 is any number. Without it, any number."""
+    pod_grace: Duration | None = None
+    """How old a waiting pod must be until a machine is bought for it. Without it, any age."""
+    cooldown: Duration | None = None
+    """How long after a purchase nothing more is bought. Without it, no time."""
+    lock: PurchaseLock | None = None
+    """After a purchase, when the next one, or a removal by a policy, may begin. Without it, at once."""
+    breaker: Breaker | None = None
+    """After how many failed purchases in a row nothing is bought for how long. Without it, as failedTTL says."""
+
+    @property
+    def packs(self) -> bool:
+        """Whether machines are bought for each pod that waits."""
+        return self.estimators is None or "binPack" in self.estimators
+
+    @property
+    def threshold(self) -> int | None:
+        """The share of what the pool has above which it grows, in percent; None if it does not grow by that."""
+        if self.estimators is None or "threshold" not in self.estimators:
+            return None
+        return USUAL_THRESHOLD if self.threshold_percent is None else self.threshold_percent

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.v1alpha1.removal_budget import WEEKDAYS, RemovalBudget
+from api.v1alpha1.pool_parts.window import WEEKDAYS
+from api.v1alpha1.removal_budget import RemovalBudget
 from planner.policies.pace.time_zones import time_zone, zone_names
 from planner.policies.pace.windows import is_open, next_change
 from tests.tables import rows
