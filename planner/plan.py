@@ -23,6 +23,7 @@ from planner.policies.next_round import wake_at
 from planner.policies.port import Policy
 from planner.policies.remove_now import RemoveNow
 from planner.policies.repair import DeadNodes
+from planner.policies.safety.closed_lock import closed_locks
 from planner.policies.safety.failed_moves import failed_moves
 from planner.policies.triggers.drift import Drift
 from planner.policies.triggers.failing_nodes import FailingNodes
@@ -86,7 +87,15 @@ def _plan_of(known: KnownState, decided: Decided, policies: Sequence[Policy]) ->
     prices = price_list(snapshot)
     allowed = {name: kinds_of_pool.allowed for name, kinds_of_pool in known.pool_kinds.items()}
     leaving = departures(
-        snapshot, machines, wanted, policies, prices, allowed=allowed, buying=buying, held=decided.headroom.machines
+        snapshot,
+        machines,
+        wanted,
+        policies,
+        prices,
+        allowed=allowed,
+        buying=buying,
+        held={*decided.headroom.machines, *decided.growth.held},
+        locks=closed_locks(known.pool_kinds, frozenset(buying)),
     )
     requests = (*decided.requests, *leaving.requests)
     savings = forgone(known, decided, leaving, prices)
@@ -149,18 +158,25 @@ def _plan_of(known: KnownState, decided: Decided, policies: Sequence[Policy]) ->
         ),
         problems=snapshot.problems,
         memory=decided.after.memory,
-        wake_at=_earliest(wake_at(snapshot, decided.after.memory), leaving.wake_at, known.refused_placements.wake_at),
+        wake_at=_earliest(
+            wake_at(snapshot, decided.after.memory),
+            leaving.wake_at,
+            known.refused_placements.wake_at,
+            decided.wake_at,
+            *(found.gates.wake_at for found in known.pool_kinds.values()),
+        ),
         cost_per_hour=sum((request.price_per_hour for request in requests), Decimal(0)),
         lower_bound_per_hour=decided.cost.lower_bound,
         choice_costs_per_hour=decided.choice_costs_per_hour,
-        optimal=decided.cost.is_optimal and not leaving.requests,
+        optimal=decided.cost.is_optimal and not leaving.requests and not decided.growth.bought,
         currency=currency,
     )
 
 
 def _cancels(known: KnownState, decided: Decided) -> tuple[RemovalCancel, ...]:
     """Return the removals to take back: pods want their machines, their steps are not whole, or room is gone."""
-    cancels = (*decided.assignment.cancels, *decided.headroom.cancels, *known.cut_off)
+    of_room = (*decided.headroom.cancels, *decided.growth.cancels)
+    cancels = (*decided.assignment.cancels, *of_room, *known.cut_off)
     if not known.seating.moving:
         return cancels
     return (*cancels, *lost_room(known.supply, known.machines, {cancel.removal for cancel in cancels}))

@@ -157,8 +157,11 @@ def assemble(
             on = [of_minimum, *(builder.limit(row.key, row.left) for row in probed)]
             usable = BinRow(builder.vector(same.usable, held), 0, tuple(on), Rank.MINIMUM)
             builder.add(replace(same, is_minimum=True), held, usable)
+    is_held_back = any(group.held_back for group in groups)
     for kind in buyable(pool_kinds):
         held = [i for i, group in enumerate(groups) if fits_kind(group, kind)]
+        if is_held_back:
+            held = [i for i in held if groups[i].buys_in(kind.pool.metadata.name)]
         on = {builder.limit(row.key, row.left): row.amount for row in limits.rows(kind)}
         amounts = () if set(on.values()) <= {1} else tuple(on.values())
         price = price_units(kind.offering.price_per_hour)

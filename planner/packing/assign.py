@@ -1,7 +1,7 @@
 """Gives every pod its machine: turns a packing back into pods, requests and reservations."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from api.v1alpha1.node_request import Seat
 from planner.model.plan import Because, Placed, PlannedRequest, RemovalCancel
@@ -146,21 +146,29 @@ def requests_of(
     planned = [(machine.kind, machine.pods, *why(machine)) for machine in sorted(bought, key=usefulness)]
     planned += [(kind, (), f"The minimum of pool {kind.pool.metadata.name} asks for it", Because()) for kind in ahead]
     return tuple(
-        PlannedRequest(
-            ordinal=ordinal,
-            pool=kind.pool.metadata.name,
-            pool_uid=kind.pool.metadata.uid,
-            server_type=kind.offering.server_type,
-            location=kind.offering.location,
-            class_ref=kind.class_ref,
-            price_per_hour=kind.offering.price_per_hour,
+        replace(
+            request_of(kind, ordinal, sentence),
             seats=_seats(pods),
-            reserve=kind.pool.spec.scale_up.reserve,
-            why=sentence,
             because=because,
             headroom=sum(placed_pod.pod.is_headroom for placed_pod in pods),
         )
         for ordinal, (kind, pods, sentence, because) in enumerate(planned)
+    )
+
+
+def request_of(kind: MachineKind, ordinal: int, why: str) -> PlannedRequest:
+    """Return the purchase of a machine that no pod is on."""
+    return PlannedRequest(
+        ordinal=ordinal,
+        pool=kind.pool.metadata.name,
+        pool_uid=kind.pool.metadata.uid,
+        server_type=kind.offering.server_type,
+        location=kind.offering.location,
+        class_ref=kind.class_ref,
+        price_per_hour=kind.offering.price_per_hour,
+        seats=(),
+        reserve=kind.pool.spec.scale_up.reserve,
+        why=why,
     )
 
 

@@ -2,14 +2,15 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from decimal import Decimal
 from functools import partial
 
 from api.v1alpha1.pool_parts.scale_up import PodBackoff
-from planner.model.plan import PlannedRequest, Reason, Unplaced
+from planner.model.plan import PlannedRequest, PodBackoffState, Reason, Unplaced
 from planner.model.stages import Stages
 from planner.packing.assemble import Assembly, buyable, fits_kind
-from planner.packing.assign import Assignment
+from planner.packing.assign import Assignment, request_of
 from planner.packing.cost import Cost, cost_of
 from planner.packing.domains.domain_counts import WAITS
 from planner.packing.domains.hostname_rules import machine_rules
@@ -24,9 +25,11 @@ from planner.placement.headroom import (
     without_pools,
 )
 from planner.placement.headroom_release import Stopped, released_machines
+from planner.placement.held_back import held_back, next_grown_up
 from planner.placement.known_state import KnownState
 from planner.placement.settle import Settlement, Supply, settle
 from planner.placement.shares.fair import Fair, settle_fairly
+from planner.placement.threshold.grow import Growth, Waiting, grow
 from planner.policies.admission import BackedOff, Miss, Refused, admit, remember, waiting
 from planner.policies.class_budget import MOST_OF_ROUND, within_budget
 from planner.policies.refused_placements import RoomSeen
@@ -57,21 +60,32 @@ class Decided:
     ceiling: frozenset[str]
     """Uids of pods whose longest wait begins."""
     headroom: DecidedHeadroom = DecidedHeadroom()
+    growth: Growth = Growth()
+    """What thresholds ask for; what they buy is among the requests."""
+    wake_at: datetime | None = None
+    """When a pod is old enough that a machine is bought for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Demand:
+    """The pods that wait, in groups."""
+
+    admitted: list[PodGroup]
+    """Those that are planned for."""
+    refused: list[Refused]
+    finds: Mapping[str, str]
+    """Hashes of what the affinity of groups finds, by group."""
+    left_out: Mapping[str, PodBackoffState]
+    """Groups that wait for longer, by key."""
 
 
 def decide(known: KnownState, packer: Packer, stages: Stages) -> Decided:
     """Return the decision on all pods that wait for a machine."""
     snapshot, pool_kinds, limits = known.snapshot, known.pool_kinds, known.limits
     with stages("assemble"):
-        unseated = [pod for pod in known.demand if pod.uid not in known.seating.holders]
-        lost_places = LostPlacesByClass(known.refused_placements.by_pool, snapshot.now)
-        groups = pod_groups(unseated, known.keys, snapshot.pods, lost_places)
-        finds = _fingerprints(groups, known.pod_counts)
-        backoffs = [pool.spec.scale_up.pod_backoff for pool in snapshot.pools]
-        left_out = waiting(snapshot.memory, known.fingerprint, snapshot.now, finds, backoffs)
-        admitted, refused = admit(groups, snapshot.pools, left_out, pool_kinds, limits)
-        admitted, over = within_budget(admitted, known.pod_counts, most_of_round=MOST_OF_ROUND)
-        refused += over
+        demand = _demand(known)
+        admitted, refused, finds = demand.admitted, demand.refused, demand.finds
+        grown_up_at = next_grown_up(admitted, snapshot.pools, snapshot.now)
     supply = Supply(known.supply, pool_kinds, limits, known.pod_counts, known.machines)
     before = limits.saved()
     fair = settle_fairly(admitted, supply, packer, stages, known)
@@ -95,8 +109,8 @@ def decide(known: KnownState, packer: Packer, stages: Stages) -> Decided:
         if bought_for:
             # In one problem with the pods that wait: a larger machine for both may cost less than two.
             beside = replace(supply, places=kept_headroom.places)
-            demand = [*admitted, *bought_for]
-            together = settle(demand, beside, packer, stages, fair.bounds.trim_of_machines, compares=True)
+            both = [*admitted, *bought_for]
+            together = settle(both, beside, packer, stages, fair.bounds.trim_of_machines, compares=True)
             if _number_left(together) <= _number_left(settled):
                 supply, settled, bought_for, after = beside, together, [], limits.saved()
         limits.restore(after)
@@ -104,7 +118,9 @@ def decide(known: KnownState, packer: Packer, stages: Stages) -> Decided:
     with stages("decide"):
         assembly, packing, assignment = settled.assembly, settled.packing, settled.assignment
         known.refused_placements.learn_of_room(_rooms(fair, assembly, assignment, known.supply), known.supply)
-        requests = settled.requests(supply)
+        packed = settled.requests(supply)
+        growth = grow(known, Waiting(admitted, assignment, refused, kept_headroom.machines), settled.bought)
+        more = tuple(request_of(kind, n, why) for n, (kind, why) in enumerate(growth.bought, start=len(packed)))
         if assignment.left:
             raised = RaisedLimits(assembly, packing, limits, known.pod_counts)
             neighbours = NeighbourReasons(assembly, packing, known.pod_counts, limits)
@@ -119,13 +135,14 @@ def decide(known: KnownState, packer: Packer, stages: Stages) -> Decided:
         missed = {
             key: Miss(key, _policy(r, pool_kinds), finds[key]) for r in refused if r.is_miss and (key := r.group.key)
         }
-        still_left_out = {r.group.key: left_out[r.group.key] for r in refused if r.group.key in left_out}
+        still_left_out = {r.group.key: demand.left_out[r.group.key] for r in refused if r.group.key in demand.left_out}
         after = remember(snapshot.memory, known.fingerprint, list(missed.values()), still_left_out, snapshot.now)
         return Decided(
             assignment=assignment,
-            requests=requests,
+            requests=(*packed, *more),
+            # What thresholds buy beside is no part of what is proven of the packing.
             cost=cost_of(
-                requests,
+                packed,
                 assembly,
                 packing,
                 settled.minimum,
@@ -139,7 +156,26 @@ def decide(known: KnownState, packer: Packer, stages: Stages) -> Decided:
             after=after,
             ceiling=frozenset(pod.uid for r in refused if r.group.key in after.at_ceiling for pod in r.pods),
             headroom=_decided_headroom(known, kept_headroom, settled, delayed),
+            growth=growth,
+            wake_at=grown_up_at,
         )
+
+
+def _demand(known: KnownState) -> _Demand:
+    snapshot = known.snapshot
+    unseated = [pod for pod in known.demand if pod.uid not in known.seating.holders]
+    lost_places = LostPlacesByClass(known.refused_placements.by_pool, snapshot.now)
+    groups = pod_groups(unseated, known.keys, snapshot.pods, lost_places)
+    finds = _fingerprints(groups, known.pod_counts)
+    backoffs = [pool.spec.scale_up.pod_backoff for pool in snapshot.pools]
+    left_out = waiting(snapshot.memory, known.fingerprint, snapshot.now, finds, backoffs)
+    admitted, refused = admit(groups, snapshot.pools, left_out, known.pool_kinds, known.limits)
+    admitted, over = within_budget(admitted, known.pod_counts, most_of_round=MOST_OF_ROUND)
+    return _Demand(held_back(admitted, snapshot.pools, snapshot.now), [*refused, *over], finds, left_out)
+
+
+def _buys(group: PodGroup, kind: MachineKind) -> bool:
+    return fits_kind(group, kind) and group.buys_in(kind.pool.metadata.name)
 
 
 def _decided_headroom(
@@ -189,7 +225,7 @@ def _stopped_by_limits(
         if each.reasons[0].code == "BackOff" and not (each.group.example.pod_affinity or each.group.example.spread)
     ]
     for group, is_open in sorted(all_waiting, key=lambda each: -each[0].tier):
-        suiting = [kind for kind in kinds if fits_kind(group, kind) and is_open(kind)]
+        suiting = [kind for kind in kinds if _buys(group, kind) and is_open(kind)]
         if suiting:
             yield Stopped(tuple(sorted(suiting, key=lambda kind: kind.offering.price_per_hour)))
 

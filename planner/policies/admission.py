@@ -19,6 +19,7 @@ from planner.lifecycle.clocks.future_times import CLOCKS_DIFFER_AT_MOST
 from planner.model.plan import TOO_MUCH, PlannerMemory, PodBackoffState, Reason
 from planner.objects.kinds import Pod
 from planner.policies.expendable import EXPENDABLE, Expendables
+from planner.report.pace import PACED
 from planner.report.unplaced import suiting_pools, why_unplaced
 from planner.supply.limits import Limits
 from planner.supply.machine_kind import PoolKinds
@@ -49,7 +50,8 @@ class Refused:
         """Whether it counts as a round without a place.
 
         Of pods that the scheduler refused where there was room it does not: others of that hash have found no miss.
-        Nor of pods whose namespace has come to its bound or had its turn: those of other namespaces are of that hash.
+        Nor of those that wait as their pool buys no faster. Nor of pods whose namespace has come to its bound or had
+        its turn: those of other namespaces are of that hash.
         """
         return self.group.lost_places is None and self.reasons[0].code not in {
             "NotJudged",
@@ -60,6 +62,7 @@ class Refused:
             "NamespaceLimit",
             "LimitShared",
             TOO_MUCH,
+            *PACED,
         }
 
 

@@ -26,6 +26,7 @@ from planner.policies.emptiness import is_empty
 from planner.policies.gate import Gate, steps_of
 from planner.policies.pace.pace import DisruptionPace
 from planner.policies.port import Advice, Candidate, MachineAction, Policy, PolicyView, Proposal
+from planner.policies.safety.closed_lock import NO_LOCKS, ClosedLocks
 from planner.policies.safety.evictions import EvictionSafety, eviction_checks
 from planner.supply.allowed_types import AllowedTypes
 from planner.supply.machines import Machine, PriceList
@@ -76,6 +77,7 @@ def departures(
     allowed: Mapping[str, AllowedTypes] | None = None,
     buying: Collection[str] = (),
     held: Collection[str] = (),
+    locks: ClosedLocks = NO_LOCKS,
 ) -> Departures:
     """Return the removals, cancelled requests, purchases and marks of this round, and the time of the next proposal.
 
@@ -87,7 +89,8 @@ def departures(
         prices: of the classes today.
         allowed: what pools may buy, by their name.
         buying: names of the pools for which this round buys.
-        held: machines that stay for headroom alone.
+        held: machines that stay for headroom or a threshold alone.
+        locks: those of pools that are closed.
     """
     now = snapshot.now
     left = {candidate.machine.name: candidate for candidate in candidates(snapshot.pools, machines.values())}
@@ -96,7 +99,7 @@ def departures(
     refused = {name: keeper for name, one in left.items() if (keeper := first_refusal(one, checks)) is not None}
     refusals = {name: keeper.why for name, keeper in refused.items()}
     safety = EvictionSafety(refused, lambda: eviction_checks(snapshot, machines, buying))
-    gate = Gate(refused, safety, Budget(machines.values()), DisruptionPace(snapshot, machines.values()))
+    gate = Gate(refused, safety, Budget(machines.values()), DisruptionPace(snapshot, machines.values()), locks)
     periods = {str(c.ref): c.billing_period for c in snapshot.classes if c.billing_period is not None}
     class_templates = {str(each.ref): each.template for each in snapshot.classes if each.template is not None}
     leaving: list[tuple[Candidate, Proposal]] = []

@@ -1,6 +1,6 @@
 """The gate of a round: whether proposals go, and what keeps those that would evict pods.
 
-Asked in this order: safety checks, minimums, and last the pace. A step goes whole or not at all.
+Asked in this order: safety checks, locks after purchases, minimums, and last the pace. A step goes whole or not at all.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,6 +11,7 @@ from planner.policies.checks import Budget
 from planner.policies.pace.pace import DisruptionPace, Step
 from planner.policies.port import Candidate, Proposal
 from planner.policies.safety.blocked import Blocked, BlockedBy
+from planner.policies.safety.closed_lock import NO_LOCKS, ClosedLocks
 from planner.policies.safety.evictions import EvictionSafety
 
 
@@ -22,6 +23,7 @@ class Gate:
         safety: what keeps candidates from being emptied.
         minimums: one for all policies, as two of them together must not take what each alone might.
         pace: who may go now.
+        locks: those of pools, of which no machine begins to go by itself.
     """
 
     def __init__(
@@ -30,11 +32,13 @@ class Gate:
         safety: EvictionSafety,
         minimums: Budget,
         pace: DisruptionPace,
+        locks: ClosedLocks = NO_LOCKS,
     ) -> None:
         self._refused = refused
         self._safety = safety
         self._minimums = minimums
         self._pace = pace
+        self._locks = locks
         self._blocked: dict[str, BlockedMachine] = {}
         self._ends: list[datetime] = []
 
@@ -57,7 +61,7 @@ class Gate:
 
     def lets_go(self, step: Step) -> bool:
         """Return whether the machines of the step go, and count them if so."""
-        if not self._is_safe(step) or not self._takes_from_minimums(step):
+        if not self._is_safe(step) or not self._is_unlocked(step) or not self._takes_from_minimums(step):
             return False
         if self._pace.lets_go(step):
             return True
@@ -70,6 +74,13 @@ class Gate:
         for candidate, proposal, keeper in refused:
             self._note(candidate, proposal, keeper)
         return not refused
+
+    def _is_unlocked(self, step: Step) -> bool:
+        """Return whether no lock keeps any of the step: the idle time of a machine runs on behind it."""
+        locked = [(c, p, keeper) for c, p in step if (keeper := self._locks.keeps(c, p)) is not None]
+        for candidate, proposal, keeper in locked:
+            self._note(candidate, proposal, keeper)
+        return not locked
 
     def _note(self, candidate: Candidate, proposal: Proposal, keeper: Blocked) -> None:
         """Remember what keeps a machine that would be emptied."""

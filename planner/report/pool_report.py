@@ -16,10 +16,11 @@ from planner.model.plan import BudgetState, DueMachines, PlannedRemoval, Planned
 from planner.objects.kinds import Pod
 from planner.report.price_limit import NEAR_PRICE_LIMIT, near_price_limit
 from planner.report.unplaced import limit_reached
-from planner.supply.limits import Limits
+from planner.supply.limits import Limits, is_pace
 from planner.supply.machine_kind import PoolKinds
 from planner.supply.machines import Machine, machine_price, price_list
 from planner.supply.places import Place, Rank
+from planner.supply.purchase_gates.gates import PACE
 from planner.supply.type_faults import UNKNOWN_TYPE, with_faults, with_refusals
 
 ROUNDS_FAILING: Final = "RoundsFailing"
@@ -120,6 +121,7 @@ def pool_reports(
             refused_placements=refused_placements.get(name, ()),
             consolidation=(consolidation or {}).get(name),
             choice=(choices or {}).get(name),
+            **kinds_of_pool.gates.status_after(kinds_of_pool.pool, bought[name], snapshot.now),
             conditions=_with_occasional(
                 _conditions(kinds_of_pool, limits, snapshot.now),
                 {
@@ -177,7 +179,9 @@ def _conditions(kinds_of_pool: PoolKinds, limits: Limits, now: datetime) -> tupl
     conditions = set_condition(
         before, "Ready", status=ready, reason=reason, message=message, now=now, generation=generation
     )
-    full = bool(kinds_of_pool.kinds) and all(limits.exhausted(kind) for kind in kinds_of_pool.kinds)
+    full = bool(kinds_of_pool.kinds) and all(
+        any(not is_pace(key) for key in limits.exhausted(kind)) for kind in kinds_of_pool.kinds
+    )
     conditions = set_condition(
         conditions,
         "AtMax",
@@ -251,8 +255,9 @@ def _asked(pod: Pod) -> str:
 
 
 def _readiness(kinds_of_pool: PoolKinds) -> tuple[bool, str, str]:
-    if kinds_of_pool.obstacle is not None and kinds_of_pool.blocked_by is None:
-        return False, kinds_of_pool.obstacle.code, kinds_of_pool.obstacle.message
+    obstacle = kinds_of_pool.obstacle
+    if obstacle is not None and kinds_of_pool.blocked_by is None and obstacle.code not in PACE:
+        return False, obstacle.code, obstacle.message
     unknown, faults = ", ".join(kinds_of_pool.unknown_types), kinds_of_pool.faults
     if unknown:
         ref = kinds_of_pool.pool.spec.template.class_ref

@@ -14,7 +14,7 @@ from planner.packing.domains.landing import check_landing
 from planner.packing.domains.pod_counts import PodCounts
 from planner.packing.index import ProblemIndex
 from planner.packing.problem import PackedNode, Packing
-from planner.supply.limits import LimitKey, Limits
+from planner.supply.limits import LimitKey, Limits, is_pace
 from planner.supply.machine_kind import MachineKind
 from planner.supply.sums.pool_sums import limit_written
 
@@ -68,7 +68,7 @@ class RaisedLimits:
     def gain(self, key: LimitKey) -> Gain | None:
         """Return the gain of one machine more under the limit; None if there is none, or if too many were tried."""
         standing = self._limits.standing(key)
-        if key[0] == "probe" or (standing is not None and standing.of.unknown):
+        if key[0] == "probe" or is_pace(key) or (standing is not None and standing.of.unknown):
             # One machine is tried first, whatever a person does; and what is not known, no higher limit is enough for.
             return None
         if key not in self._tried:

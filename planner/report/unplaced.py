@@ -1,8 +1,10 @@
 """Why pods of a group have no place: the nearest miss of each kind, with a code that stays stable.
 
 Codes: NoPool, PoolNotFound (which pool); ClassNotFound, ClassInvalid, PoolDeleting,
-PoolBlocked, BuyingPaused (the pool buys nothing); NoCompatibleOffering (labels or taints), TooLarge (room),
-OfferingUnavailable (sold out), LimitReached (max), NoRoom; VolumeUnbound, VolumeElsewhere (volumes),
+PoolBlocked, BuyingPaused, PurchaseLockClosed, PurchaseCooldown, BreakerOpen (the pool buys nothing);
+NoCompatibleOffering (labels or taints), TooLarge (room),
+OfferingUnavailable (sold out), LimitReached (max), BatchMax, MaxInFlight (pace),
+TooYoung, BelowThreshold (nothing is bought for the pod itself), NoRoom; VolumeUnbound, VolumeElsewhere (volumes),
 HostPortTaken; PlacementRefused (by the scheduler, where there was room); NotJudged, BackOff (not planned for);
 Expendable (nothing is bought for its priority).
 From `planner.placement.shares`: NamespaceLimit (limits.perNamespace), LimitShared (others had their turn).
@@ -31,9 +33,10 @@ from planner.objects.predicates import (
     whole_number,
 )
 from planner.packing.assemble import fits_kind, is_refused
+from planner.report.pace import pace_reached
 from planner.scheduling.attachments import amount_of, asked, driver_of
 from planner.scheduling.conflicts import ports_meet
-from planner.supply.limits import LimitKey, Limits, part_of
+from planner.supply.limits import LimitKey, Limits, is_pace, part_of
 from planner.supply.machine_kind import MachineKind, PoolKinds
 from planner.supply.node_template import written
 from planner.supply.pod_group import PodGroup
@@ -85,7 +88,9 @@ def why_unplaced(
     open_kinds = [kind for kind in large_enough if not is_refused(group, kind)]
     if not open_kinds:
         return (*refused, *reasons)
-    obstacles = [*reasons, *_unavailable(open_kinds), *_limits(open_kinds, limits, raised), *refused]
+    buying = [kind for kind in open_kinds if group.buys_in(kind.pool.metadata.name)]
+    held = group.reasons_held({kind.pool.metadata.name for kind in open_kinds})
+    obstacles = [*reasons, *held, *_unavailable(buying), *_limits(buying, limits, raised), *refused]
     if obstacles:
         return tuple(obstacles)
     # Room is left and nothing stands in the way, so the packer could not share what was there.
@@ -102,7 +107,9 @@ def held_up(
     obstacles = [obstacle for name in group.pools if (obstacle := pool_kinds[name].obstacle) is not None]
     candidates = [kind for name in group.pools if pool_kinds[name].obstacle is None for kind in pool_kinds[name].kinds]
     wanted = [kind for kind in candidates if fits_kind(group, kind) and is_open(kind)]
-    return (*obstacles, *_unavailable(wanted), *_limits(wanted, limits, untried), *_refused(group))
+    held = group.reasons_held({kind.pool.metadata.name for kind in wanted})
+    wanted = [kind for kind in wanted if group.buys_in(kind.pool.metadata.name)]
+    return (*obstacles, *held, *_unavailable(wanted), *_limits(wanted, limits, untried), *_refused(group))
 
 
 def _refused(group: PodGroup) -> tuple[Reason, ...]:
@@ -335,6 +342,8 @@ def limit_reached(kind: MachineKind, key: LimitKey, limits: Limits) -> Reason:
     name = pool.metadata.name
     if key[0] == "pool":
         return Reason("LimitReached", f"pool {name} is at its max of {pool.spec.limits.max} machines")
+    if is_pace(key):
+        return pace_reached(pool, key)
     if key[0] in {"type", "entry"}:
         entry = pool.spec.server_types[kind.entry]
         of_type = f"type {server_type}" if entry.name is not None else f"serverTypes[{kind.entry}], {entry}"

@@ -16,6 +16,11 @@ from planner.supply.unavailable import stops
 LimitKey = tuple[str, ...]
 """What a limit is on: a pool, what its machines come to, a type or another entry of its `serverTypes`, or what is only
 probed: an offering, a class or a part of one."""
+PACE: Final = "pace"
+"""First word of the key of a limit on how fast a pool buys; the last one is the limit's name."""
+BATCH: Final = "batchMax"
+IN_FLIGHT: Final = "maxInFlight"
+HALF_OPEN: Final = "halfOpen"
 _OF_PART: Final = 3
 """Words of the key of a part of a class that is only probed: the first one, the class, and what is short."""
 
@@ -47,7 +52,7 @@ class Limits:
     def rows(self, kind: MachineKind) -> list[LimitRow]:
         """Return the limits that this kind counts towards, with what a machine takes of each and what is left."""
         of_pool = (_pool_key(kind), _entry_key(kind.pool, kind.entry))
-        keys = (*of_pool, offering_key(kind), _class_key(kind), *_part_keys(kind))
+        keys = (*of_pool, *_pace_keys(kind.pool), offering_key(kind), _class_key(kind), *_part_keys(kind))
         counted = [LimitRow(key, 1, self._left[key]) for key in keys if key in self._left]
         if not self._sums:
             return counted
@@ -114,6 +119,7 @@ def limits_left(machines: Iterable[Machine], pool_kinds: Mapping[str, PoolKinds]
         for position, entry in enumerate(kinds_of_pool.pool.spec.server_types):
             if entry.max is not None:
                 left[_entry_key(kinds_of_pool.pool, position)] = entry.max - by_entry[name, position]
+        left |= _pace(kinds_of_pool)
         left |= {offering_key(kind): 1 - probing[offering_key(kind)] for kind in kinds_of_pool.kinds if kind.is_probe}
         left |= {
             _class_key(kind): 1 - probing[_class_key(kind)] for kind in kinds_of_pool.kinds if kind.is_probe_of_class
@@ -128,6 +134,30 @@ def limits_left(machines: Iterable[Machine], pool_kinds: Mapping[str, PoolKinds]
             of_pool = sums_of(kinds_of_pool.allowed, own, [kind.offering for kind in kinds_of_pool.kinds])
             sums |= {sum_key(kinds_of_pool.pool, each.name): each for each in of_pool}
     return Limits(left, sums)
+
+
+def is_pace(key: LimitKey) -> bool:
+    """Return whether the limit is on how fast a pool buys, not on what it has."""
+    return key[0] == PACE
+
+
+def _pace_keys(pool: NodePool) -> tuple[LimitKey, ...]:
+    wish, name = pool.spec.scale_up, pool.metadata.name
+    has = {BATCH: wish.batch_max, IN_FLIGHT: wish.max_in_flight, HALF_OPEN: wish.breaker}
+    return tuple((PACE, name, word) for word, value in has.items() if value)
+
+
+def _pace(kinds_of_pool: PoolKinds) -> dict[LimitKey, int]:
+    """Return what may be bought in this round, by the limits on how fast the pool buys."""
+    wish, gates, name = kinds_of_pool.pool.spec.scale_up, kinds_of_pool.gates, kinds_of_pool.pool.metadata.name
+    left: dict[LimitKey, int] = {}
+    if wish.batch_max:
+        left[PACE, name, BATCH] = wish.batch_max
+    if wish.max_in_flight:
+        left[PACE, name, IN_FLIGHT] = wish.max_in_flight - gates.in_flight
+    if gates.is_half_open:
+        left[PACE, name, HALF_OPEN] = 1 - gates.in_flight
+    return left
 
 
 def sum_key(pool: NodePool, name: str) -> LimitKey:

@@ -23,6 +23,8 @@ from planner.supply.allowed_types import AllowedTypes, allowed_by_pool
 from planner.supply.node_template import node_labels, pool_taints
 from planner.supply.observed.agreement import NO_AGREEMENT, Agreement
 from planner.supply.peers import Peers, peers_of
+from planner.supply.purchase_gates.gates import PurchaseGates, gates_of
+from planner.supply.purchase_gates.purchases import purchases_by_pool
 from planner.supply.type_faults import faults, unknown_types
 from planner.supply.unavailable import REMEMBERED_FOR, part_in_force, parts_over, pause_in_force, stops
 
@@ -85,6 +87,8 @@ class PoolKinds:
     """What else of the pool comes to nothing in its class."""
     misfits: tuple[Pod, ...] = ()
     """Templates of DaemonSet pods that no machine of the pool is large enough for: they stop nobody else."""
+    gates: PurchaseGates = PurchaseGates()
+    """What holds back its purchases for a while."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +108,12 @@ def kinds_of_pools(snapshot: Snapshot, peers: Peers | None = None) -> dict[str, 
     examples = peers_of(snapshot) if peers is None else peers
     classes = {node_class.ref: node_class for node_class in examples.classes}
     by_pool = allowed_by_pool(examples.classes, snapshot.pools)
-    return {name: _of_pool(allowed, classes, examples, snapshot) for name, allowed in by_pool.items()}
+    bought = purchases_by_pool(snapshot.requests)
+    gates = {name: gates_of(one.pool, bought.get(name), snapshot.now) for name, one in by_pool.items()}
+    return {
+        name: replace(_of_pool(allowed, classes, examples, snapshot, gates[name]), gates=gates[name])
+        for name, allowed in by_pool.items()
+    }
 
 
 def shape(
@@ -164,7 +173,11 @@ def _runs_on(template: Pod, labels: Mapping[str, str], taints: Sequence[Taint]) 
 
 
 def _of_pool(
-    allowed: AllowedTypes, classes: Mapping[ClassRef, NodeClass], peers: Peers, snapshot: Snapshot
+    allowed: AllowedTypes,
+    classes: Mapping[ClassRef, NodeClass],
+    peers: Peers,
+    snapshot: Snapshot,
+    gates: PurchaseGates,
 ) -> PoolKinds:
     pool = allowed.pool
     ref = pool.spec.template.class_ref
@@ -173,7 +186,8 @@ def _of_pool(
         obstacle = Reason("ClassNotFound", f"pool {pool.metadata.name} names {ref}, which does not exist")
         return PoolKinds(pool, allowed, obstacle=obstacle)
     unknown = () if node_class.problem else unknown_types(allowed)
-    blocked_by = _failed_request(pool, node_class, snapshot)
+    # A breaker counts failures itself: a single one stops nothing.
+    blocked_by = None if pool.spec.scale_up.breaker else _failed_request(pool, node_class, snapshot)
     unavailable = _unavailable(node_class, snapshot)
     is_probe_of_class = _class_needs_probe(node_class, snapshot)
     shapes = _shapes(pool, allowed.among(node_class.offerings), peers)
@@ -206,7 +220,7 @@ def _of_pool(
         pool,
         allowed,
         kinds=tuple(kinds),
-        obstacle=_obstacle(pool, node_class, blocked_by, snapshot.now),
+        obstacle=_obstacle(pool, node_class, blocked_by, snapshot.now) or gates.obstacle,
         blocked_by=blocked_by,
         unknown_types=unknown,
         refusals=tuple(node_class.refusals[name] for name in unknown if name in node_class.refusals),

@@ -39,11 +39,21 @@ class PodGroup:
     """Where the scheduler did not bind such pods although a plan had room for them."""
     turn: int = 0
     """0, or 1 for pods of the same priority that come after those of turn 0 where a limit is shared."""
+    held_back: tuple[tuple[str, Reason], ...] = ()
+    """Those of its pools that buy nothing for it now, each with the reason: it may still use what they have."""
 
     @property
     def tier(self) -> int:
         """The order in which groups get a place where not all can have one: a higher one first."""
         return self.example.priority * _TURNS - self.turn
+
+    def buys_in(self, pool: str) -> bool:
+        """Return whether the pool buys for it."""
+        return all(name != pool for name, _ in self.held_back)
+
+    def reasons_held(self, pools: Collection[str]) -> tuple[Reason, ...]:
+        """Return why some of these pools buy nothing for it now."""
+        return tuple(reason for name, reason in self.held_back if name in pools)
 
     @property
     def example(self) -> Pod:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 
 from planner.model.plan import Plan
-from tests.planner import checker_headroom, checker_shares, checker_topology, checker_volumes
+from tests.planner import checker_headroom, checker_pace, checker_shares, checker_topology, checker_volumes
 from tests.planner.checker_sums import PoolSums
 from tests.planner.lookups import Lookups
 from tests.planner.reading import (
@@ -44,6 +44,7 @@ class Checker(Lookups):
             *checker_topology.violations(world),
             *checker_volumes.violations(world, kept),
             *checker_headroom.violations(self),
+            *checker_pace.violations(self),
         ]
 
     # Every pod has one fate.
@@ -242,6 +243,8 @@ class Checker(Lookups):
             if not self.is_settled and asks_of_others(pod):
                 continue
             for pool in (name for name in self.pools_of(pod) if not self.is_blocked(name)):
+                if checker_pace.holds_back(self, pod, pool):
+                    continue
                 for kind, place in self.catalogue(self.pools[pool]):
                     room = [rooms[pool, k] for k in ("", kind["name"])]
                     looks = self.looks(pool, kind, place, "new")

@@ -202,8 +202,8 @@ class Lookups:
         return sum(max(0, t.get("min", 0) - kinds[t["name"].lower()]) for t in types)
 
     def is_blocked(self, pool: str) -> bool:
-        """Whether a request of the pool has failed in a way that every other one would."""
-        return any(
+        """Whether a request of the pool has failed in a way that every other one would, and no breaker counts such."""
+        return "breaker" not in self.pools[pool]["spec"].get("scaleUp", {}) and any(
             r["spec"]["pool"] == pool
             and r["status"].get("phase") == "Failed"
             and moment(r["status"]["expiresAt"]) > self.scene.now

@@ -33,6 +33,7 @@ class BlockedBy(StrEnum):
     MISFIT = "BlockedByMisfit"
     MINIMUM = "BlockedByMinimum"
     PURCHASE = "BlockedByPurchase"
+    LOCK = "PurchaseLockClosed"
 
 
 @dataclass(frozen=True, slots=True)
