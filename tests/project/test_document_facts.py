@@ -27,6 +27,7 @@ from planner.placement.shares.fair import LIMIT_SHARED
 from planner.placement.shares.namespace_bounds import NAMESPACE_LIMIT
 from planner.policies import next_round as rounds
 from planner.policies.expendable import EXPENDABLE
+from planner.report.pace import PACED
 from planner.report.pool_report import POOL_PAUSED
 from planner.supply import unavailable
 from planner.supply.lost_places import PLACEMENT_REFUSED
@@ -114,6 +115,7 @@ def test_every_reason_of_a_pod_without_a_place_has_its_row():
         EXPENDABLE,
         LIMIT_SHARED,
         NAMESPACE_LIMIT,
+        *PACED,
     }
 
 

@@ -1,4 +1,4 @@
-"""docs/pools.md: each example prints what the document says, and what it shows of a pool is what its file asks for."""
+"""Documents on pools: each example prints what its document says, and what they show of a pool is in a file."""
 
 import subprocess
 from collections.abc import Mapping
@@ -11,10 +11,10 @@ import yaml
 from tests.e2e.printed import differences
 from tests.project.documents import ROOT, Command, blocks, commands
 
-DOCUMENT = "docs/pools.md"
+DOCUMENTS = ("docs/pools.md", "docs/growth.md")
 EXAMPLES = ROOT / "deploy" / "examples" / "pools"
-PRINTED = [command for command in commands(DOCUMENT) if command.prints is not None]
-SHOWN = [block for block in blocks(DOCUMENT) if block.language == "yaml"]
+PRINTED = [command for name in DOCUMENTS for command in commands(name) if command.prints is not None]
+SHOWN = [block for name in DOCUMENTS for block in blocks(name) if block.language == "yaml"]
 
 
 def is_part(wanted: Any, whole: Any) -> bool:
@@ -39,6 +39,6 @@ def test_what_is_shown_is_in_an_example(block):
         assert any(is_part(shown, item) for item in examples), block.where
 
 
-def test_each_example_is_run_by_the_document():
-    text = Path(ROOT / DOCUMENT).read_text()
+def test_each_example_is_run_by_a_document():
+    text = "".join(Path(ROOT / name).read_text() for name in DOCUMENTS)
     assert [path.name for path in EXAMPLES.glob("*.yaml") if str(path.relative_to(ROOT)) not in text] == []

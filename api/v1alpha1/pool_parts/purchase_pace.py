@@ -51,7 +51,7 @@ class LockStatus(Payload):
     opened_at: Timestamp | None = None
     """When it opened. Without it, it is closed."""
     opened_by: Annotated[str | None, Field(max_length=16)] = None
-    """What opened it: Ready, as all that was asked for was, or Timeout."""
+    """What opened it: Ready, as all that was asked for was; Ended, as nothing more came; or Timeout."""
 
 
 class BreakerStatus(Payload):
