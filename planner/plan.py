@@ -20,6 +20,7 @@ from planner.placement.known_state import KnownState, prepare
 from planner.policies.departures import departures
 from planner.policies.emptiness import Emptiness
 from planner.policies.next_round import wake_at
+from planner.policies.pace.begun import last_shrink
 from planner.policies.port import Policy
 from planner.policies.remove_now import RemoveNow
 from planner.policies.repair import DeadNodes
@@ -27,6 +28,8 @@ from planner.policies.safety.closed_lock import closed_locks
 from planner.policies.safety.failed_moves import failed_moves
 from planner.policies.triggers.drift import Drift
 from planner.policies.triggers.failing_nodes import FailingNodes
+from planner.policies.triggers.group_utilisation import LittleUsedPools
+from planner.policies.triggers.node_utilisation import LittleUsedMachines
 from planner.policies.triggers.over_max import OverMax
 from planner.policies.triggers.rotation import OldMachines
 from planner.policies.unneeded_requests import UnneededRequests
@@ -42,6 +45,9 @@ POLICIES: Final[tuple[Policy, ...]] = (RemoveNow(), DeadNodes(), Emptiness(), Un
 """The policies by which machines go. Where minimums allow too few, an earlier policy has them."""
 TRIGGERS: Final[tuple[Policy, ...]] = (FailingNodes(), OverMax(), Drift(), OldMachines())
 """After those, the ones by which machines go whose pods need another place first, or that are replaced."""
+
+SHRINKERS: Final[tuple[Policy, ...]] = (LittleUsedPools(), LittleUsedMachines())
+"""Then those by which machines go that are little used. Nothing is bought in their place."""
 
 
 def plan(
@@ -71,7 +77,14 @@ def plan_known(
     decided = decide(known, packer, stages)
     with stages("decide"):
         renewing = Renewing(known, decided, packer, triggers)
-        return _plan_of(known, decided, (*policies, renewing, *_consolidating(known, decided, packer)))
+        shrinking = _shrinking(known, decided, packer)
+        return _plan_of(known, decided, (*policies, renewing, *shrinking, *_consolidating(known, decided, packer)))
+
+
+def _shrinking(known: KnownState, decided: Decided, packer: Packer) -> Iterator[Policy]:
+    """Yield the policies by which machines go that are little used, one after the other: a machine may go by any."""
+    for policy in SHRINKERS:
+        yield Renewing(known, decided, packer, (policy,), buys=False)
 
 
 def _consolidating(known: KnownState, decided: Decided, packer: Packer) -> Iterator[Policy]:
@@ -118,6 +131,7 @@ def _plan_of(known: KnownState, decided: Decided, policies: Sequence[Policy]) ->
         failed_moves=_failed_moves(known),
         short_headroom=decided.headroom.short,
         choices=choice_costs(snapshot, buying, decided.choice_costs_per_hour, currency),
+        last_shrink=last_shrink(snapshot, leaving.removals),
     )
     open_pools = {p.metadata.name: p for p in snapshot.pools if p.metadata.deletion_timestamp is None}
     before = {name: m.request.spec.reserved_for for name, m in machines.items() if m.request is not None}
@@ -141,6 +155,7 @@ def _plan_of(known: KnownState, decided: Decided, policies: Sequence[Policy]) ->
         blocked=leaving.blocked,
         template_hashes=leaving.template_hashes,
         idle_since=leaving.idle_since,
+        underused_since=leaving.underused_since,
         pods_since=leaving.pods_since,
         potential=savings.potential,
         pools=reports,

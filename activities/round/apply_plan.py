@@ -39,7 +39,12 @@ from activities.round.pools import (
 from activities.round.provisioning_requests import answer_provisioning_requests
 from activities.round.requests import create_request, delete_requests, move_seats, request_name
 from activities.round.steps import label_by_ordinal, replaced_by_request, write_removals
-from api.keys import ANNOTATION_IDLE_SINCE, ANNOTATION_PODS_SINCE, ANNOTATION_TEMPLATE_HASH
+from api.keys import (
+    ANNOTATION_IDLE_SINCE,
+    ANNOTATION_PODS_SINCE,
+    ANNOTATION_TEMPLATE_HASH,
+    ANNOTATION_UNDERUSED_SINCE,
+)
 from api.meta import format_timestamp
 from api.quantity import format_price
 from api.v1alpha1.node_removal_request import RemovalPhase
@@ -223,10 +228,12 @@ async def _mark_nodes(
 
 
 def _marks_of_pods(plan: Plan) -> dict[str, dict[str, str | None]]:
-    """Return what rounds remember of the pods of Nodes: since when there are none, or the same."""
+    """Return what rounds remember of the pods of Nodes: since when there are none, few, or the same."""
     marks: dict[str, dict[str, str | None]] = {}
     for name, since in plan.idle_since.items():
         marks.setdefault(name, {})[ANNOTATION_IDLE_SINCE] = None if since is None else format_timestamp(since)
+    for name, since in plan.underused_since.items():
+        marks.setdefault(name, {})[ANNOTATION_UNDERUSED_SINCE] = None if since is None else format_timestamp(since)
     for name, value in plan.pods_since.items():
         marks.setdefault(name, {})[ANNOTATION_PODS_SINCE] = value
     return marks

@@ -10,9 +10,16 @@ from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 from api.rules import RULES, UNIT, Text, rule, rules
 from api.v1alpha1.pool_parts.window import BOTH_TIMES, NEVER_OPEN, WEEKDAYS, Window
 
-BudgetReason = Literal["Empty", "Consolidation", "Rotation", "Drift", "Repair", "OverMax"]
+BudgetReason = Literal["Empty", "Consolidation", "Rotation", "Drift", "Repair", "OverMax", "Underused"]
 """Why a round removes a machine."""
-EVICTING_REASONS: Final[tuple[BudgetReason, ...]] = ("Consolidation", "Rotation", "Drift", "Repair", "OverMax")
+EVICTING_REASONS: Final[tuple[BudgetReason, ...]] = (
+    "Consolidation",
+    "Rotation",
+    "Drift",
+    "Repair",
+    "OverMax",
+    "Underused",
+)
 """Those for which pods are asked to leave."""
 BUDGET_REASONS: Final[tuple[BudgetReason, ...]] = ("Empty", *EVICTING_REASONS)
 MOST_BUDGETS: Final = 50
@@ -70,8 +77,8 @@ class RemovalBudget(Window):
 
     nodes: Nodes
     """Most machines under removal at once for these reasons; a share is of those with a Node, rounded up; 0 is none."""
-    reasons: Annotated[tuple[BudgetReason, ...] | None, Field(min_length=1, max_length=6)] = None
-    """What it holds for: Empty, Consolidation, Rotation, Drift, Repair, OverMax. Without it, all of them."""
+    reasons: Annotated[tuple[BudgetReason, ...] | None, Field(min_length=1, max_length=7)] = None
+    """What it holds for: Empty, Consolidation, Rotation, Drift, Repair, OverMax, Underused. Without it, all of them."""
 
     @model_validator(mode="after")
     def _possible(self) -> "RemovalBudget":

@@ -24,6 +24,7 @@ from planner.policies.checks import Budget, kept_by_minimum
 from planner.policies.departures import due_machines, gone_already, merged
 from planner.policies.port import Advice, Candidate, Policy, PolicyView, Proposal
 from planner.policies.safety.blocked import BlockedBy
+from planner.supply.machine_kind import PoolKinds
 
 MOST_ASKED: Final = 10
 """Machines whose pods are given another place in one round, and machines that turn out to have none."""
@@ -50,19 +51,26 @@ class Renewing:
     """Where the round puts the pods that wait, and what it buys."""
     packer: Packer
     triggers: Sequence[Policy]
+    buys: bool = True
+    """Whether other places may be bought; else pods go only to room that is there."""
 
     def propose(self, view: PolicyView) -> Advice:
         """Return the machines that go now or later, what is bought for them, and which have no way out."""
         all_advice = [trigger.propose(view) for trigger in self.triggers]
         advice = Advice(
-            template_hashes=merged(each.template_hashes for each in all_advice), due=due_machines(all_advice)
+            template_hashes=merged(each.template_hashes for each in all_advice),
+            underused_since=merged(each.underused_since for each in all_advice),
+            due=due_machines(all_advice),
+            wake_at=min((each.wake_at for each in all_advice if each.wake_at is not None), default=None),
         )
         proposals = [proposal for each in all_advice for proposal in each.proposals]
         if not proposals:
             return advice
         worn = {one.machine: one.reason for one in proposals if one.renews and one.at <= view.now}
         ordered = _sorted(proposals, view)
-        settled = self._settled(ordered, view) if ordered.entries else Advice()
+        # The room that pods of an earlier policy move to is not known here: what can wait does.
+        waits = view.is_moving and not self.buys
+        settled = self._settled(ordered, view) if ordered.entries and not waits else Advice()
         return replace(
             advice,
             proposals=(*ordered.plain, *settled.proposals),
@@ -76,10 +84,11 @@ class Renewing:
         closed = worn | ordered.leaving
         entries = _in_turn(ordered.entries, view.now)
         blocked: dict[str, BlockedMachine] = {}
+        kinds = self.known.pool_kinds if self.buys else _unbuyable(self.known.pool_kinds)
         while len(blocked) < MOST_ASKED and (asked := _next(entries, blocked, view)):
             names = [candidate.machine.name for candidate, _ in asked]
             displacer = Displacer(self.known, names, self.decided, closed - set(names))
-            answer = displacer.displace(names, self.packer)
+            answer = displacer.displace(names, self.packer, kinds, keeps_headroom=not self.buys)
             if isinstance(answer, Misfit):
                 refused = [_without_place(asked, answer)]
             else:
@@ -106,7 +115,11 @@ def _sorted(proposals: Sequence[Proposal], view: PolicyView) -> _Sorted:
             made.plain.append(proposal)
         elif proposal.machine in named:
             continue
-        elif proposal.evicts or proposal.quota is not None or (proposal.renews and _is_kept(candidate, view, budget)):
+        elif (
+            proposal.evicts
+            or (proposal.quota is not None and not proposal.shrinks)
+            or (proposal.renews and _is_kept(candidate, view, budget))
+        ):
             named.add(proposal.machine)
             made.entries.append((candidate, proposal))
         else:
@@ -125,7 +138,13 @@ def _is_kept(candidate: Candidate, view: PolicyView, budget: Budget) -> bool:
 def _is_blocked(proposal: Proposal, candidate: Candidate, view: PolicyView) -> bool:
     """Return whether pods may not be asked to leave now: a place that they are given would be for nothing."""
     is_kept = proposal.evicts and view.blocker(candidate) is not None
+    is_kept = is_kept or (proposal.shrinks and view.spares(candidate) is not None)
     return is_kept or (proposal.evicts and view.allowance(candidate.machine.pool, proposal.reason) == 0)
+
+
+def _unbuyable(pool_kinds: Mapping[str, PoolKinds]) -> dict[str, PoolKinds]:
+    """Return the pools without anything that may be bought of them."""
+    return {name: replace(kinds_of_pool, kinds=()) for name, kinds_of_pool in pool_kinds.items()}
 
 
 def _in_turn(entries: Sequence[Entry], now: datetime) -> list[Entry]:

@@ -366,6 +366,8 @@ class Plan:
     """New value of the annotation with the hash of its template by node name, only where it changes."""
     idle_since: Mapping[str, datetime | None] = field(default_factory=dict)
     """New value of the node annotation by node name, only where it changes; None removes it."""
+    underused_since: Mapping[str, datetime | None] = field(default_factory=dict)
+    """New value of the node annotation by node name, only where it changes; None removes it."""
     pods_since: Mapping[str, str] = field(default_factory=dict)
     """New value of the node annotation by node name, only where it changes."""
     potential: Potential | None = None

@@ -24,10 +24,15 @@ from planner.objects.local_volume import local_volumes
 from planner.policies.checks import Budget, HoldsData, first_refusal, safety_checks
 from planner.policies.emptiness import is_empty
 from planner.policies.gate import Gate, steps_of
+from planner.policies.pace.begun import last_shrink
 from planner.policies.pace.pace import DisruptionPace
 from planner.policies.port import Advice, Candidate, MachineAction, Policy, PolicyView, Proposal
 from planner.policies.safety.closed_lock import NO_LOCKS, ClosedLocks
 from planner.policies.safety.evictions import EvictionSafety, eviction_checks
+from planner.policies.safety.purchases import PurchaseInFlight
+from planner.policies.safety.remaining import SparedMachines
+from planner.policies.utilisation.pool_use import PoolUses
+from planner.policies.utilisation.remaining import RemainingUse
 from planner.supply.allowed_types import AllowedTypes
 from planner.supply.machines import Machine, PriceList
 
@@ -54,6 +59,8 @@ class Departures:
     invalid_budgets: Mapping[str, Reason] = field(default_factory=dict)
     """What is wrong with the budgets of a pool, by pool."""
     idle_since: Mapping[str, datetime | None] = field(default_factory=dict)
+    """New value of the annotation by node, only where it changes; None removes it."""
+    underused_since: Mapping[str, datetime | None] = field(default_factory=dict)
     """New value of the annotation by node, only where it changes; None removes it."""
     pods_since: Mapping[str, str] = field(default_factory=dict)
     """New value of the annotation by node, only where it changes."""
@@ -99,7 +106,11 @@ def departures(
     refused = {name: keeper for name, one in left.items() if (keeper := first_refusal(one, checks)) is not None}
     refusals = {name: keeper.why for name, keeper in refused.items()}
     safety = EvictionSafety(refused, lambda: eviction_checks(snapshot, machines, buying))
-    gate = Gate(refused, safety, Budget(machines.values()), DisruptionPace(snapshot, machines.values()), locks)
+    remaining = RemainingUse(PoolUses(snapshot, machines.values())) if _shrinks(snapshot.pools) else None
+    spared = None if remaining is None else SparedMachines(remaining, PurchaseInFlight(machines, buying, now))
+    pace = DisruptionPace(snapshot, machines.values(), buying)
+    gate = Gate(refused, safety, Budget(machines.values()), pace, locks=locks, remaining=spared)
+    shrunk = last_shrink(snapshot, ())
     periods = {str(c.ref): c.billing_period for c in snapshot.classes if c.billing_period is not None}
     class_templates = {str(each.ref): each.template for each in snapshot.classes if each.template is not None}
     leaving: list[tuple[Candidate, Proposal]] = []
@@ -124,6 +135,9 @@ def departures(
                 class_templates=class_templates,
                 allowed=allowed or {},
                 worn=_in_turn(worn, left, gate, safety),
+                remaining=remaining,
+                spares=(lambda _: None) if spared is None else spared.blocks,
+                shrunk_at=shrunk,
                 held=held,
             )
         )
@@ -151,12 +165,18 @@ def departures(
         budgets=gate.pace.states,
         invalid_budgets=gate.pace.faults,
         idle_since=merged(advice.idle_since for advice in all_advice),
+        underused_since=merged(advice.underused_since for advice in all_advice),
         pods_since=merged(advice.pods_since for advice in all_advice),
         template_hashes=merged(advice.template_hashes for advice in all_advice),
         dead_nodes=merged(advice.dead_nodes for advice in all_advice),
         due=due_machines(all_advice),
         consolidation=merged(advice.consolidation for advice in all_advice),
     )
+
+
+def _shrinks(pools: Iterable[NodePool]) -> bool:
+    """Return whether machines of some pool go as too little is used."""
+    return any(pool.spec.scale_down.group is not None or pool.spec.scale_down.node is not None for pool in pools)
 
 
 def _in_turn(

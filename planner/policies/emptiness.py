@@ -8,7 +8,6 @@ Source: Cluster Autoscaler, FAQ: pods below `expendable-pods-priority-cutoff` "d
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from decimal import Decimal
 from typing import Final
 
 from api.keys import ANNOTATION_IDLE_SINCE
@@ -19,7 +18,8 @@ from planner.objects.kinds import Node, Pod
 from planner.policies.expendable import Expendables
 from planner.policies.pace.billing import goes_at
 from planner.policies.port import Advice, Candidate, MachineAction, PolicyView, Proposal
-from planner.supply.machines import Machine, PriceList, machine_price
+from planner.policies.utilisation.removal_order import removal_rank
+from planner.supply.machines import Machine
 
 FOUND_EMPTY: Final = "Empty"
 """Why a machine goes that a round found without pods: such a node is not drained for pods that have come since."""
@@ -32,7 +32,7 @@ class Emptiness:
     """Proposes the machines without pods, each from the end of its idle time on."""
 
     def propose(self, view: PolicyView) -> Advice:
-        """Return the idle machines, those that are not Ready first, then the dearest; and the idle times to write."""
+        """Return the idle machines, in the order of their pools; and the idle times to write."""
         expendables = Expendables(view.pools)
         idle_since: dict[str, datetime | None] = {}
         idle: list[tuple[tuple[object, ...], Proposal]] = []
@@ -61,7 +61,8 @@ class Emptiness:
                 at=_goes_at(candidate, since, view),
                 evicts=has_pods,
             )
-            idle.append(((node.is_ready, -_price(candidate, view.prices), since, node.name), proposal))
+            rank = removal_rank(candidate.pool, candidate.machine, view.prices)
+            idle.append(((*rank, since, node.name), proposal))
         return Advice(tuple(proposal for _, proposal in sorted(idle, key=lambda one: one[0])), idle_since)
 
 
@@ -93,8 +94,3 @@ def _goes_at(candidate: Candidate, since: datetime, view: PolicyView) -> datetim
     if period is None:
         return ripe_at
     return goes_at(candidate.machine, period, wish.soft_grace, ripe_at=ripe_at, now=view.now)
-
-
-def _price(candidate: Candidate, prices: PriceList) -> Decimal:
-    cost = machine_price(candidate.machine, candidate.class_ref, prices)
-    return Decimal(0) if cost is None else cost[0]

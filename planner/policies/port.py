@@ -16,6 +16,7 @@ from api.v1alpha1.node_pool import ClassRef, NodePool
 from planner.model.plan import BlockedMachine, DueMachines, Move, PlannedRequest, Reason
 from planner.objects.class_template import ClassTemplate
 from planner.policies.safety.blocked import Blocked, BlockedBy
+from planner.policies.utilisation.remaining import RemainingUse
 from planner.supply.allowed_types import AllowedTypes
 from planner.supply.machines import Machine, PriceList
 
@@ -84,6 +85,8 @@ class Proposal:
     """Ordinals of the requests of this plan whose machines must be Ready before its pods are asked to leave."""
     moves: tuple[Move, ...] = ()
     """Its pods that other machines have room for."""
+    shrinks: bool = False
+    """It goes as too little is used: only while its pool buys nothing, and if the others can carry the rest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +121,12 @@ class PolicyView:
     worn: Collection[str] = ()
     """Machines that earlier policies renew one after the other and that wait for their turn: pods that move there move
     once more."""
+    remaining: RemainingUse | None = None
+    """How much is used of pools, and what remains of them; None where no pool asks for it."""
+    spares: Callable[[Candidate], Blocked | None] = lambda _: None
+    """What keeps a candidate from going as too little is used."""
+    shrunk_at: Mapping[str, datetime] = field(default_factory=dict)
+    """When a removal last began by itself, by pool, of those that wait after that."""
     held: Collection[str] = ()
     """Machines that stay for headroom alone: they do not go for want of pods, and for any other reason only once other
     ones have room for it, where these can be had."""
@@ -130,6 +139,8 @@ class Advice:
     proposals: tuple[Proposal, ...] = ()
     """In the order in which they are granted while a minimum keeps some."""
     idle_since: Mapping[str, datetime | None] = field(default_factory=dict)
+    """New value of the annotation by node, only where it changes; None removes it."""
+    underused_since: Mapping[str, datetime | None] = field(default_factory=dict)
     """New value of the annotation by node, only where it changes; None removes it."""
     dead_nodes: Mapping[str, Reason] = field(default_factory=dict)
     """What to report of dead Nodes, by pool."""

@@ -88,12 +88,13 @@ def pool_reports(
     forgone: Mapping[str, Reason] | None = None,
     short_headroom: Mapping[str, Reason] | None = None,
     choices: Mapping[str, ChoiceStatus] | None = None,
+    last_shrink: Mapping[str, datetime] | None = None,
 ) -> tuple[PoolReport, ...]:
     """Return one report per pool; counts are as observed, the delta is the change by the plan.
 
     `dead_nodes`, `due`, `consolidation`, `forgone`, `short_headroom`, `invalid_budgets` and `failed_moves` say what
-    there is to say of these, by pool; `budgets` how many machines may go for each reason;
-    `choices` what priorities cost.
+    there is to say of these, by pool; `budgets` how many machines may go for each reason; `choices` what priorities cost;
+    `last_shrink` when a removal last began by itself, where pools wait after that.
     """
     open_nodes = {place.machine.name for place in places if place.rank is Rank.NODE}
     bought = Counter(request.pool for request in requests)
@@ -121,6 +122,7 @@ def pool_reports(
             refused_placements=refused_placements.get(name, ()),
             consolidation=(consolidation or {}).get(name),
             choice=(choices or {}).get(name),
+            last_shrink_at=(last_shrink or {}).get(name),
             **kinds_of_pool.gates.status_after(kinds_of_pool.pool, bought[name], snapshot.now),
             conditions=_with_occasional(
                 _conditions(kinds_of_pool, limits, snapshot.now),

@@ -11,7 +11,7 @@ _FOR_EVER = (
     " pause the pool"
 )
 _DAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
-_REASONS = ["Empty", "Consolidation", "Rotation", "Drift", "Repair", "OverMax"]
+_REASONS = ["Empty", "Consolidation", "Rotation", "Drift", "Repair", "OverMax", "Underused"]
 
 
 def _budget(fault: str, told: str | None = None, *, by_rule: bool = True, **budget: object) -> Refusal:
@@ -34,7 +34,8 @@ WRONG_BUDGETS = {
     "budget of too many": _budget(f".nodes: '100000' {_NODES}", _NODES, nodes=100_000),
     "budget of no number": _budget(f".nodes: '' {_NODES}", _NODES, nodes=""),
     "budget of unknown reasons": _budget(
-        ".reasons[1]: must be 'Empty', 'Consolidation', 'Rotation', 'Drift', 'Repair' or 'OverMax', not 'Old'",
+        ".reasons[1]: must be 'Empty', 'Consolidation', 'Rotation', 'Drift', 'Repair', 'OverMax' or 'Underused',"
+        " not 'Old'",
         "Unsupported value",
         by_rule=False,
         nodes=1,

@@ -11,7 +11,7 @@ import yaml
 from tests.e2e.printed import differences
 from tests.project.documents import ROOT, Command, blocks, commands
 
-DOCUMENTS = ("docs/pools.md", "docs/growth.md")
+DOCUMENTS = ("docs/pools.md", "docs/growth.md", "docs/shrinking.md")
 EXAMPLES = ROOT / "deploy" / "examples" / "pools"
 PRINTED = [command for name in DOCUMENTS for command in commands(name) if command.prints is not None]
 SHOWN = [block for name in DOCUMENTS for block in blocks(name) if block.language == "yaml"]

@@ -27,7 +27,7 @@ from planner.supply.machines import Machine, machine_price, price_list
 from planner.supply.pod_group import PodGroup
 from planner.supply.sums.price_units import price_units
 
-TAKEN_BACK: frozenset[str] = frozenset({FOUND_EMPTY, "GroupUnderused", "NodeUnderused"})
+TAKEN_BACK: frozenset[str] = frozenset({FOUND_EMPTY, "Underused"})
 """Reasons of removals that a threshold ends: of machines that went for want of pods, and would do as well as others."""
 
 

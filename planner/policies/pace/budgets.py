@@ -24,6 +24,8 @@ from planner.policies.pace.windows import changes, is_open, next_change
 from planner.supply.machines import Machine
 
 REPAIR: Final = "Repair"
+UNDERUSED: Final = "Underused"
+"""Reasons of removals."""
 UNKNOWN_TIME_ZONE: Final = "UnknownTimeZone"
 """Reason of the condition on a pool whose budget is read without its zone."""
 USUAL: Final = RemovalBudget(nodes="10%", reasons=EVICTING_REASONS)
@@ -80,6 +82,11 @@ class PoolBudgets:
             if machine.is_leaving and machine.removal is not None:
                 reason = counted_reason(machine.removal)
                 self._going.update([] if reason is None else [reason])
+
+    @property
+    def pool(self) -> NodePool:
+        """The pool that they are of."""
+        return self._pool
 
     def limit(self, reason: str, more: Mapping[str, int]) -> Limit | None:
         """Return the budget with the least room for one more removal of this reason, None if there is no limit.
@@ -149,9 +156,13 @@ class PoolBudgets:
         holding = [budget for budget in self._open if budget.covers(counted)]
         if reason == FOUND_DEAD:
             holding = [budget for budget in holding if budget.reasons is not None]
-        elif not holding and counted in EVICTING_REASONS:
+        elif not holding and counted in EVICTING_REASONS and not self._only_waits(counted):
             holding = [USUAL]
         return [(budget, budget.allowed(self._size), budget.reasons or BUDGET_REASONS) for budget in holding]
+
+    def _only_waits(self, reason: str) -> bool:
+        """Return whether no pod must move for it: where machines wait for their pods to end, rates alone pace them."""
+        return reason == UNDERUSED and self._pool.spec.scale_down.mode == "wait"
 
     def _used(self, reasons: Iterable[str], more: Mapping[str, int]) -> int:
         return sum(self._going[reason] + more.get(reason, 0) for reason in reasons)

@@ -4,20 +4,23 @@ A step goes whole or not at all. Asked last, after safety checks and minimums.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
 from api.meta import shown_time
 from api.v1alpha1.removal_budget import RemovalBudget
+from planner.lifecycle.removal import REMOVE_NOW
 from planner.model.plan import BlockedMachine, BudgetState, Reason, Snapshot
 from planner.policies.pace.budgets import Limit, PoolBudgets, budget_reason
 from planner.policies.pace.cancelled import held_until
+from planner.policies.pace.cool_downs import CoolDown, cool_down
 from planner.policies.port import Candidate, MachineAction, Proposal
 from planner.supply.machines import Machine
 
 BUDGET: Final = "Budget"
 CANCELLED_BY_PERSON: Final = "CancelledByPerson"
+COOL_DOWN: Final = "CoolDown"
 """Reasons why a machine is held back."""
 Step = Sequence[tuple[Candidate, Proposal]]
 """Machines that go together, each with the proposal about it."""
@@ -29,9 +32,10 @@ class DisruptionPace:
     Args:
         snapshot: of the round.
         machines: all there are.
+        buying: names of pools for which this round buys.
     """
 
-    def __init__(self, snapshot: Snapshot, machines: Iterable[Machine]) -> None:
+    def __init__(self, snapshot: Snapshot, machines: Iterable[Machine], buying: Collection[str] = ()) -> None:
         self._now = snapshot.now
         by_pool: defaultdict[str, list[Machine]] = defaultdict(list)
         for machine in machines:
@@ -41,6 +45,11 @@ class DisruptionPace:
             for pool in snapshot.pools
             if pool.metadata.deletion_timestamp is None
         }
+        self._cool_downs = {
+            name: pause
+            for name, budgets in self._budgets.items()
+            if (pause := cool_down(budgets.pool, snapshot, buying)) is not None
+        }
         self._held: dict[str, BlockedMachine] = {}
         self._ends: list[datetime] = []
         self._waiting: defaultdict[str, set[str]] = defaultdict(set)
@@ -49,7 +58,8 @@ class DisruptionPace:
     def lets_go(self, step: Step) -> bool:
         """Return whether all of the step may go now, and count them if so; if not, remember why not."""
         removals = [(candidate, proposal) for candidate, proposal in step if proposal.action is MachineAction.REMOVE]
-        if self._holds_cancelled(removals) or self._holds_by_budget(removals):
+        own = [(candidate, proposal) for candidate, proposal in removals if proposal.reason != REMOVE_NOW]
+        if self._holds_cancelled(removals) or self._cools_down(own) or self._holds_by_budget(removals):
             return False
         for candidate, proposal in removals:
             self._budgets[candidate.machine.pool].spend(proposal.reason)
@@ -61,6 +71,9 @@ class DisruptionPace:
 
         Where it is none, whoever asks waits for the next change of the budgets.
         """
+        if pool in self._cool_downs:
+            self._note_end(self._cool_downs[pool])
+            return 0
         limit = self._budgets[pool].limit(reason, {}) if pool in self._budgets else None
         if limit is not None and limit.left <= 0:
             self._waiting[pool].add(reason)
@@ -105,6 +118,20 @@ class DisruptionPace:
             self._hold(step, CANCELLED_BY_PERSON, why if len(step) == 1 else f"of {name}, which goes with it, {why}")
             self._ends.append(until)
         return bool(ends)
+
+    def _cools_down(self, step: Step) -> bool:
+        """Return whether a pool of the step waits after a purchase or a removal."""
+        for candidate, _ in step:
+            pause = self._cool_downs.get(candidate.machine.pool)
+            if pause is not None:
+                self._hold(step, COOL_DOWN, pause.why)
+                self._note_end(pause)
+                return True
+        return False
+
+    def _note_end(self, pause: CoolDown) -> None:
+        if pause.until is not None:
+            self._ends.append(pause.until)
 
     def _holds_by_budget(self, step: Step) -> bool:
         more: dict[str, dict[str, int]] = {}

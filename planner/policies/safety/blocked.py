@@ -34,6 +34,7 @@ class BlockedBy(StrEnum):
     MINIMUM = "BlockedByMinimum"
     PURCHASE = "BlockedByPurchase"
     LOCK = "PurchaseLockClosed"
+    REMAINING = "BlockedByRemainingUse"
 
 
 @dataclass(frozen=True, slots=True)

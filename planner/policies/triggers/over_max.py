@@ -8,20 +8,22 @@ A machine that is coming counts as well, and is given up by its own lifecycle if
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from decimal import Decimal
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Final
 
 from api.v1alpha1.node_pool import NodePool
+from planner.policies.pace.rates import next_batch_at
 from planner.policies.port import Advice, PolicyView, Quota
 from planner.policies.triggers.worn_out import DueMachine, Wear, advice, open_pools, own_machines
+from planner.policies.utilisation.removal_order import removal_rank
+from planner.policies.utilisation.shares import used_share
 from planner.report.pool_report import OVER_MAX
 from planner.supply.allowed_types import AllowedTypes
 from planner.supply.machines import Machine, machine_price
 from planner.supply.sums.pool_sums import above_limit, amount_of_machine, sums_of
 
 _WEAR: Final = Wear(OVER_MAX, OVER_MAX, "Machines above a limit of the pool, or the max of a type in it", renews=False)
-_JUDGED: Final = ("cpu", "memory")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +39,10 @@ class OverMax:
         names = [pool.metadata.name for pool in open_pools(view)]
         over = [o for name in names if (o := _excess(view.allowed[name], staying[name])).number > 0]
         by_pool = own_machines(view) if over else {}
-        due = (entry for each in over for entry in _due(each, by_pool.get(each.allowed.pool.metadata.name, []), view))
-        return advice(view, _WEAR, due, {each.allowed.pool.metadata.name: each.number for each in over})
+        due = (entry for each in over for entry in _due(each, by_pool.get(each.name, []), view))
+        made = advice(view, _WEAR, due, {each.name: each.number for each in over})
+        later = (at for each in over if (at := next_batch_at(each.allowed.pool, view)) > view.now)
+        return replace(made, wake_at=min(later, default=None))
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +56,10 @@ class _Excess:
     """Beside those, of any other type."""
     why: str
     """By which limit of the pool, as a sentence."""
+
+    @property
+    def name(self) -> str:
+        return self.allowed.pool.metadata.name
 
     @property
     def number(self) -> int:
@@ -82,41 +90,47 @@ def _excess(allowed: AllowedTypes, machines: Sequence[Machine]) -> _Excess:
     return _Excess(allowed, by_entry, further, why)
 
 
+def _at_once(excess: _Excess, view: PolicyView) -> tuple[Mapping[int, int], int]:
+    """Return how many go at once, by position of the entry and beside those: at most at the fast rate of the pool."""
+    pool = excess.allowed.pool
+    group = pool.spec.scale_down.group
+    if group is None:
+        return excess.by_entry, excess.further
+    left = group.fast if next_batch_at(pool, view) <= view.now else 0
+    by_entry: dict[int, int] = {}
+    for position, number in excess.by_entry.items():
+        by_entry[position] = min(number, left)
+        left -= by_entry[position]
+    return by_entry, min(excess.further, left)
+
+
 def _due(
     excess: _Excess, machines: Iterable[Machine], view: PolicyView
 ) -> Iterator[tuple[NodePool, DueMachine, Quota | None]]:
-    pool = excess.allowed.pool
-    name = pool.metadata.name
+    pool, name = excess.allowed.pool, excess.name
+    by_entry, further = _at_once(excess, view)
     for machine in sorted(machines, key=lambda machine: _order(machine, pool, view)):
         position = excess.allowed.holder(machine.server_type)
         if position is not None and position in excess.by_entry:
             entry = excess.allowed.entry(position)
-            quota = Quota(f"{OVER_MAX}/{name}/{entry.name or position}", excess.by_entry[position])
+            quota = Quota(f"{OVER_MAX}/{name}/{entry.name or position}", by_entry[position])
             of_type = f"of type {entry.name} than that type's" if entry.name else f"of {entry} than that entry's"
             why = f"Pool {name} has more machines {of_type} max"
         elif excess.further:
-            quota, why = Quota(f"{OVER_MAX}/{name}", excess.further), excess.why
+            quota, why = Quota(f"{OVER_MAX}/{name}", further), excess.why
         else:
             continue
         yield pool, DueMachine(machine, view.now, why), quota
 
 
 def _order(machine: Machine, pool: NodePool, view: PolicyView) -> tuple[object, ...]:
-    """Return a sort key: unused ones, then the dearest for the share of it that its pods ask for."""
+    """Return a sort key: unused ones, then the dearest for the share of it that its pods ask for.
+
+    Where the pool says in which order machines go, that holds.
+    """
+    if pool.spec.scale_down.order is not None:
+        return (*removal_rank(pool, machine, view.prices), machine.name)
     cost = machine_price(machine, pool.spec.template.class_ref, view.prices)
-    price = Decimal(0) if cost is None else cost[0]
-    used = _used(machine)
+    price = Fraction(0) if cost is None else Fraction(cost[0])
+    used = used_share(machine)
     return (1, -price / used, machine.name) if used else (0, -price, machine.name)
-
-
-def _used(machine: Machine) -> Decimal:
-    """Return the largest share of a resource that pods ask for, those that belong to the Node left out."""
-    node = machine.node
-    if node is None:
-        return Decimal(0)
-    asked = Counter[str]()
-    for pod in machine.residents:
-        if not pod.is_of_node:
-            asked.update({name: pod.requests.get(name, 0) for name in _JUDGED})
-    shares = [Decimal(asked[name]) / node.allocatable[name] for name in _JUDGED if node.allocatable.get(name)]
-    return max(shares, default=Decimal(0))

@@ -96,7 +96,9 @@ async def test_each_kind_of_blocker_is_told_by_its_own_event_and_nothing_is_evic
     } <= await life.event_reasons()
 
 
-@pytest.mark.parametrize("reason", ["Consolidation", "Rotation", "Drift", "Repair", "OverMax", "Requested", "Other"])
+@pytest.mark.parametrize(
+    "reason", ["Consolidation", "Rotation", "Drift", "Repair", "OverMax", "Underused", "Requested", "Other"]
+)
 @pytest.mark.parametrize("said", [{}, {"emptyDir": "evict"}, {"emptyDir": "keep"}], ids=str)
 async def test_an_empty_dir_keeps_its_pod_from_a_persons_drain_unless_the_pool_says_otherwise(reason, said):
     life = await draining(scale_down=said, reason=reason)

@@ -11,7 +11,7 @@ from simulator.campaign.judging.departures.facts import Clocks, Facts, PoolSpecs
 from simulator.campaign.judging.pool_sizes import PoolSizes
 from simulator.campaign.judging.recorder import Witness, labels_of, phase_of
 
-_REASONS: Final = ("Empty", "Consolidation", "Rotation", "Drift", "Repair", "OverMax")
+_REASONS: Final = ("Empty", "Consolidation", "Rotation", "Drift", "Repair", "OverMax", "Underused")
 _USUAL: Final = {"nodes": "10%", "reasons": _REASONS[1:]}
 """What holds where no budget is open for a reason for which pods leave."""
 _DEAD: Final = "Dead"

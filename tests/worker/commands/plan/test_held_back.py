@@ -31,7 +31,7 @@ def test_as_data():
         "Empty": {"reason": "Empty", "allowed": 0, "used": 0, "left": 0, "opensAt": "2026-03-01T14:30:00Z"},
         **{
             reason: {"reason": reason, "allowed": 3, "used": 1, "left": 2, "opensAt": None}
-            for reason in ("Consolidation", "Rotation", "Drift", "Repair", "OverMax")
+            for reason in ("Consolidation", "Rotation", "Drift", "Repair", "OverMax", "Underused")
         },
     }
 
