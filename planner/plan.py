@@ -1,6 +1,6 @@
 """One round: everything that is known in, everything to do out. Pure; `snapshot.now` is the time."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from typing import Final
@@ -24,7 +24,7 @@ from planner.policies.pace.begun import last_shrink
 from planner.policies.port import Policy
 from planner.policies.remove_now import RemoveNow
 from planner.policies.repair import DeadNodes
-from planner.policies.safety.closed_lock import closed_locks
+from planner.policies.safety.closed_lock import NO_LOCKS, ClosedLocks, closed_locks
 from planner.policies.safety.failed_moves import failed_moves
 from planner.policies.triggers.drift import Drift
 from planner.policies.triggers.failing_nodes import FailingNodes
@@ -108,7 +108,7 @@ def _plan_of(known: KnownState, decided: Decided, policies: Sequence[Policy]) ->
         allowed=allowed,
         buying=buying,
         held={*decided.headroom.machines, *decided.growth.held},
-        locks=closed_locks(known.pool_kinds, frozenset(buying)),
+        locks=_locks(known, buying),
     )
     requests = (*decided.requests, *leaving.requests)
     savings = forgone(known, decided, leaving, prices)
@@ -186,6 +186,13 @@ def _plan_of(known: KnownState, decided: Decided, policies: Sequence[Policy]) ->
         optimal=decided.cost.is_optimal and not leaving.requests and not decided.growth.bought,
         currency=currency,
     )
+
+
+def _locks(known: KnownState, buying: Collection[str]) -> ClosedLocks:
+    """Return the locks that are closed, or that the round closes: most clusters have none."""
+    if all(pool.spec.scale_up.lock is None for pool in known.snapshot.pools):
+        return NO_LOCKS
+    return closed_locks(known.pool_kinds, frozenset(buying))
 
 
 def _cancels(known: KnownState, decided: Decided) -> tuple[RemovalCancel, ...]:

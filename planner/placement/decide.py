@@ -29,7 +29,7 @@ from planner.placement.held_back import held_back, next_grown_up
 from planner.placement.known_state import KnownState
 from planner.placement.settle import Settlement, Supply, settle
 from planner.placement.shares.fair import Fair, settle_fairly
-from planner.placement.threshold.grow import Growth, Waiting, grow
+from planner.placement.threshold.grow import ThresholdGrowth, Waiting, grow
 from planner.policies.admission import BackedOff, Miss, Refused, admit, remember, waiting
 from planner.policies.class_budget import MOST_OF_ROUND, within_budget
 from planner.policies.refused_placements import RoomSeen
@@ -60,7 +60,7 @@ class Decided:
     ceiling: frozenset[str]
     """Uids of pods whose longest wait begins."""
     headroom: DecidedHeadroom = DecidedHeadroom()
-    growth: Growth = Growth()
+    growth: ThresholdGrowth = ThresholdGrowth()
     """What thresholds ask for; what they buy is among the requests."""
     wake_at: datetime | None = None
     """When a pod is old enough that a machine is bought for it."""
@@ -119,7 +119,9 @@ def decide(known: KnownState, packer: Packer, stages: Stages) -> Decided:
         assembly, packing, assignment = settled.assembly, settled.packing, settled.assignment
         known.refused_placements.learn_of_room(_rooms(fair, assembly, assignment, known.supply), known.supply)
         packed = settled.requests(supply)
-        growth = grow(known, Waiting(admitted, assignment, refused, kept_headroom.machines), settled.bought)
+        growth = ThresholdGrowth()
+        if any(pool.spec.scale_up.threshold is not None for pool in snapshot.pools):
+            growth = grow(known, Waiting(admitted, assignment, refused, kept_headroom.machines), settled.bought)
         more = tuple(request_of(kind, n, why) for n, (kind, why) in enumerate(growth.bought, start=len(packed)))
         if assignment.left:
             raised = RaisedLimits(assembly, packing, limits, known.pod_counts)

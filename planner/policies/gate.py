@@ -1,6 +1,7 @@
 """The gate of a round: whether proposals go, and what keeps those that would evict pods.
 
-Asked in this order: safety checks, locks after purchases, what must remain, minimums, and last the pace. A step goes whole or not at all.
+Asked in this order: safety checks, locks after purchases, what must remain, minimums, and last the pace. A step goes
+whole or not at all.
 """
 
 from collections import Counter

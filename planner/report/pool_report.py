@@ -93,8 +93,8 @@ def pool_reports(
     """Return one report per pool; counts are as observed, the delta is the change by the plan.
 
     `dead_nodes`, `due`, `consolidation`, `forgone`, `short_headroom`, `invalid_budgets` and `failed_moves` say what
-    there is to say of these, by pool; `budgets` how many machines may go for each reason; `choices` what priorities cost;
-    `last_shrink` when a removal last began by itself, where pools wait after that.
+    there is to say of these, by pool; `budgets` how many machines may go for each reason; `choices` what priorities
+    cost; `last_shrink` when a removal last began by itself, where pools wait after that.
     """
     open_nodes = {place.machine.name for place in places if place.rank is Rank.NODE}
     bought = Counter(request.pool for request in requests)

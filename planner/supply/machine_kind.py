@@ -23,8 +23,7 @@ from planner.supply.allowed_types import AllowedTypes, allowed_by_pool
 from planner.supply.node_template import node_labels, pool_taints
 from planner.supply.observed.agreement import NO_AGREEMENT, Agreement
 from planner.supply.peers import Peers, peers_of
-from planner.supply.purchase_gates.gates import PurchaseGates, gates_of
-from planner.supply.purchase_gates.purchases import purchases_by_pool
+from planner.supply.purchase_gates.gates import PurchaseGates, gates_by_pool
 from planner.supply.type_faults import faults, unknown_types
 from planner.supply.unavailable import REMEMBERED_FOR, part_in_force, parts_over, pause_in_force, stops
 
@@ -108,8 +107,7 @@ def kinds_of_pools(snapshot: Snapshot, peers: Peers | None = None) -> dict[str, 
     examples = peers_of(snapshot) if peers is None else peers
     classes = {node_class.ref: node_class for node_class in examples.classes}
     by_pool = allowed_by_pool(examples.classes, snapshot.pools)
-    bought = purchases_by_pool(snapshot.requests)
-    gates = {name: gates_of(one.pool, bought.get(name), snapshot.now) for name, one in by_pool.items()}
+    gates = gates_by_pool(snapshot.pools, snapshot.requests, snapshot.now)
     return {
         name: replace(_of_pool(allowed, classes, examples, snapshot, gates[name]), gates=gates[name])
         for name, allowed in by_pool.items()

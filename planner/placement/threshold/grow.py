@@ -32,7 +32,7 @@ TAKEN_BACK: frozenset[str] = frozenset({FOUND_EMPTY, "Underused"})
 
 
 @dataclass(frozen=True, slots=True)
-class Growth:
+class ThresholdGrowth:
     """What thresholds ask for beside the places of pods."""
 
     bought: tuple[tuple[MachineKind, str], ...] = ()
@@ -61,14 +61,12 @@ class _Made:
     held: set[str] = field(default_factory=set)
 
 
-def grow(known: KnownState, waiting: Waiting, bought: Iterable[MachineKind]) -> Growth:
+def grow(known: KnownState, waiting: Waiting, bought: Iterable[MachineKind]) -> ThresholdGrowth:
     """Return what the thresholds of pools ask for; what is bought is taken from the limits.
 
     `bought` are the machines that this round buys for pods and minimums.
     """
     uses = PoolUses(known)
-    if not uses.by_pool:
-        return Growth()
     assignment = waiting.assignment
     uses.count_machines({*assignment.used, *assignment.held, *waiting.headroom})
     uses.count_placed(waiting.groups, assignment)
@@ -81,17 +79,17 @@ def grow(known: KnownState, waiting: Waiting, bought: Iterable[MachineKind]) -> 
     made = _Made()
     for name, use in uses.by_pool.items():
         _grow_pool(known, known.pool_kinds[name], use, uses, made)
-    return Growth(tuple(made.bought), tuple(made.cancels), frozenset(made.held))
+    return ThresholdGrowth(tuple(made.bought), tuple(made.cancels), frozenset(made.held))
 
 
-def _grow_pool(known: KnownState, found: PoolKinds, use: PoolUse, uses: PoolUses, made: _Made) -> None:
-    threshold = found.pool.spec.scale_up.threshold or 0
+def _grow_pool(known: KnownState, kinds_of_pool: PoolKinds, use: PoolUse, uses: PoolUses, made: _Made) -> None:
+    threshold = kinds_of_pool.pool.spec.scale_up.threshold or 0
     excess = use.excess(threshold)
     if all(amount <= 0 for amount in excess):
         made.held |= _needed_idle(known, use, uses, threshold)
         return
-    why = _sentence(found, use, threshold)
-    for machine in _going(known, found, use):
+    why = _sentence(kinds_of_pool, use, threshold)
+    for machine in _going(known, kinds_of_pool, use):
         has, asked = uses.capacity(machine), uses.requests(machine)
         helps = any(n > 0 and threshold * c > 100 * a for n, c, a in zip(excess, has, asked, strict=True))
         if helps and machine.removal is not None:
@@ -102,13 +100,13 @@ def _grow_pool(known: KnownState, found: PoolKinds, use: PoolUse, uses: PoolUses
             break
     made.held |= {machine.name for machine in use.machines if is_empty(machine.residents)}
     if any(amount > 0 for amount in excess):
-        made.bought += [(kind, why) for kind in _cover(found, excess, threshold, known.limits)]
+        made.bought += [(kind, why) for kind in _cover(kinds_of_pool, excess, threshold, known.limits)]
 
 
-def _going(known: KnownState, found: PoolKinds, use: PoolUse) -> list[Machine]:
+def _going(known: KnownState, kinds_of_pool: PoolKinds, use: PoolUse) -> list[Machine]:
     """Return the machines that wait to go and may come back, the newest first, of equals by name."""
     counted = {machine.name for machine in use.machines}
-    name = found.pool.metadata.name
+    name = kinds_of_pool.pool.metadata.name
     going = [
         machine
         for machine in known.machines.values()
@@ -135,9 +133,9 @@ def _born(machine: Machine) -> float:
     return 0.0 if node is None or node.created_at is None else node.created_at.timestamp()
 
 
-def _cover(found: PoolKinds, excess: Amounts, threshold: int, limits: Limits) -> Iterator[MachineKind]:
+def _cover(kinds_of_pool: PoolKinds, excess: Amounts, threshold: int, limits: Limits) -> Iterator[MachineKind]:
     """Yield the cheapest machines that cover the excess, tier after tier, and take them from the limits."""
-    kinds = sorted(buyable({found.pool.metadata.name: found}), key=cheapness)
+    kinds = sorted(buyable({kinds_of_pool.pool.metadata.name: kinds_of_pool}), key=cheapness)
     for tier in dict.fromkeys(kind.tier for kind in kinds):
         of_tier = [kind for kind in kinds if kind.tier == tier]
         keys = list(dict.fromkeys(row.key for kind in of_tier for row in limits.rows(kind)))
@@ -183,13 +181,13 @@ def _needed_idle(known: KnownState, use: PoolUse, uses: PoolUses, threshold: int
     return needed
 
 
-def _sentence(found: PoolKinds, use: PoolUse, threshold: int) -> str:
+def _sentence(kinds_of_pool: PoolKinds, use: PoolUse, threshold: int) -> str:
     shares = [
         f"{resource} {100 * asked // has} %" if has else f"{resource}, of which it has none"
         for resource, asked, has in zip(RESOURCES, use.requests, use.capacity, strict=True)
         if 100 * asked > threshold * has
     ]
-    pool = f"pool {found.pool.metadata.name}"
+    pool = f"pool {kinds_of_pool.pool.metadata.name}"
     return f"The threshold of {pool} asks for it: of {' and '.join(shares)} is requested, above {threshold} %"
 
 

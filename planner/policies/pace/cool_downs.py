@@ -12,7 +12,7 @@ from api.duration import format_duration
 from api.meta import shown_time
 from api.v1alpha1.node_pool import NodePool
 from planner.model.plan import Snapshot
-from planner.policies.pace.begun import grown_at, shrunk_at, waits_after_growth
+from planner.policies.pace.begun import grown_at, shrunk_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ def cool_down(pool: NodePool, snapshot: Snapshot, buying: Collection[str]) -> Co
         buying: names of pools for which this round buys.
     """
     name, now, spec = pool.metadata.name, snapshot.now, pool.spec.scale_down
-    if waits_after_growth(pool) and name in buying:
+    if spec.cooldown_after_scale_up and name in buying:
         return CoolDown(None, f"pool {name} buys a machine now, and {_field('cooldownAfterScaleUp')} holds after that")
     after = (
         ("cooldownAfterScaleUp", spec.cooldown_after_scale_up, lambda: grown_at(pool, snapshot.requests, now)),

@@ -1,15 +1,17 @@
 """All that holds back the purchases of one pool now, and what its status says of that."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
 from api.v1alpha1.node_pool import NodePool
+from api.v1alpha1.node_request import NodeRequest
 from planner.model.plan import Reason
 from planner.supply.purchase_gates.breaker import BreakerState, breaker_state
 from planner.supply.purchase_gates.cooldown import COOLDOWN, cooldown, last_growth
 from planner.supply.purchase_gates.lock import LOCK_CLOSED, LockState, closed_by, lock_state
-from planner.supply.purchase_gates.purchases import Purchases
+from planner.supply.purchase_gates.purchases import Purchases, purchases_by_pool
 
 PACE: Final = frozenset({LOCK_CLOSED, COOLDOWN})
 """Obstacles that are part of buying: a pool that has one of them is Ready all the same."""
@@ -62,9 +64,20 @@ class PurchaseGates:
         }
 
 
-def gates_of(pool: NodePool, purchases: Purchases | None, now: datetime) -> PurchaseGates:
-    """Return what holds back the purchases of the pool now."""
-    bought = Purchases() if purchases is None else purchases
+def gates_by_pool(
+    pools: Sequence[NodePool], requests: Iterable[NodeRequest], now: datetime
+) -> dict[str, PurchaseGates]:
+    """Return what holds back the purchases of each pool now, by its name; most pools have no field for that."""
+    gates = {pool.metadata.name: PurchaseGates() for pool in pools}
+    paced = [pool for pool in pools if _is_paced(pool)]
+    purchases = purchases_by_pool(requests) if paced else {}
+    return gates | {
+        pool.metadata.name: gates_of(pool, purchases.get(pool.metadata.name, Purchases()), now) for pool in paced
+    }
+
+
+def gates_of(pool: NodePool, bought: Purchases, now: datetime) -> PurchaseGates:
+    """Return what holds back the purchases of one pool now."""
     grown_at = last_growth(pool, bought)
     return PurchaseGates(
         in_flight=bought.in_flight,
@@ -73,6 +86,11 @@ def gates_of(pool: NodePool, purchases: Purchases | None, now: datetime) -> Purc
         waits=cooldown(pool, grown_at, now),
         last_growth_at=grown_at,
     )
+
+
+def _is_paced(pool: NodePool) -> bool:
+    wish = pool.spec.scale_up
+    return bool(wish.lock or wish.breaker or wish.max_in_flight) or _waits_after_growth(pool)
 
 
 def _waits_after_growth(pool: NodePool) -> bool:
