@@ -39,6 +39,7 @@ _SHOWN_TIME: Final = re.compile(r"[0-9-]{10} [0-9:]{8} UTC")
 _CALLED: Final[Mapping[str, str]] = {
     "drain.limit_at": "the next limit of the drain",
     "drain.deadline": "`forcedAt`",
+    "awaited.until": "`hardGrace` after `taintedAt`",
     "successors.since": "the first of them was made",
 }
 """Moments that are no fields of the object under their name, by dotted name."""

@@ -66,6 +66,11 @@ def _limit_at(times: Sequence[Any], facts: Facts) -> Sequence[Any]:
             return [*past[-1:], *ahead] if limit in _DUE else [*past, *ahead]
 
 
+def _not_drained(values: Sequence[Any], facts: Facts) -> Sequence[Any]:
+    """Return what is known of pods that are waited for: none are where pods are asked to leave."""
+    return [None] if facts.get("may_drain") else values
+
+
 def _is_some(value: Any) -> bool:
     return value is not None
 
@@ -84,6 +89,7 @@ NARROWED: Final[Mapping[str, Narrowing]] = {
     # Only a sentence has it.
     "drain.deadline": _last,
     "drain.terminating": _first,
+    "awaited": _not_drained,
     # A machine that replaces this one and is Ready holds up no more of a drain than none does.
     "replacement.unready_since": _drains(_is_some),
     # Written at the beginning of a drain, and at its end.

@@ -81,6 +81,8 @@ def facts(seen: RemovalObservation) -> Iterator[str]:
         if seen.drain.limit is DrainLimit.GIVEN_UP and seen.drain.limit_at is not None:
             then += f"; given up at {shown_time(seen.drain.limit_at)}"
         yield f"Drained since {shown_time(status.drain_started_at)}{then}"
+    if status.phase is RemovalPhase.PENDING and (deleted_from := hard_deadline(seen)) is not None:
+        yield f"Pods end by themselves; from {shown_time(deleted_from)} on those that are left are deleted"
     if status.phase.is_reversible and seen.node is not None and not seen.immediate:
         yield f"Pods on it or on their way to it: {_occupants(seen)}"
 

@@ -19,6 +19,7 @@ from api.meta import Condition, read_moment
 from api.v1alpha1.node_removal_request import NodeRemovalRequest, RemovalPhase
 from planner.lifecycle.clocks.deadlines import LATE
 from planner.lifecycle.clocks.drain_limits import hard_deadline
+from planner.lifecycle.departure.waiting import WAITS_FOR_PODS
 from planner.lifecycle.drain import (
     COME_BACK,
     DAEMONS,
@@ -60,11 +61,14 @@ async def begin_drain(ports: Ports, recorder: Recorder, observed: RemovalObjects
 
 
 async def tell_blockers(ports: Ports, recorder: Recorder, observed: RemovalObjects, act: Act) -> None:
-    """Write the blockers of the drain, the data or the delay that keeps the machine, and one event for each kind.
+    """Write the blockers of the drain, the data, pods or delay that keeps the machine, and one event for each kind.
 
     Raises:
         Conflict: the removal has changed since it was read.
     """
+    if act.reason == WAITS_FOR_PODS:
+        await _tell_wait(ports, recorder, observed, act)
+        return
     conditions = _not_drained(observed.record, act.reason, act.message, ports)
     record = await write_step(ports.cluster, observed.record, act, now=ports.now(), conditions=conditions)
     if act.reason in (HAS_LOCAL_DATA, Refusal.BUDGET, LATE):
@@ -84,6 +88,16 @@ async def tell_blockers(ports: Ports, recorder: Recorder, observed: RemovalObjec
         await tell(recorder, record, str(kind), f"{named}{then}", warning=True)
     if observed.node is not None:
         await tell_on(recorder, NODES, observed.node, act.reason, act.message, warning=True)
+
+
+async def _tell_wait(ports: Ports, recorder: Recorder, observed: RemovalObjects, act: Act) -> None:
+    """Write that pods which end by themselves are waited for: nothing is wrong, and none of them is asked anything."""
+    record, now = observed.record, ports.now()
+    conditions = conditions_with(record, "Empty", status=False, reason=act.reason, message=act.message, now=now)
+    record = await write_step(ports.cluster, record, act, now=now, conditions=conditions)
+    await tell(recorder, record, act.reason, act.message)
+    if observed.node is not None:
+        await tell_on(recorder, NODES, observed.node, act.reason, act.message)
 
 
 async def evict_pods(ports: Ports, recorder: Recorder, observed: RemovalObjects, act: Act) -> None:

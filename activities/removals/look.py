@@ -31,9 +31,10 @@ from api.keys import (
 from api.v1alpha1.node_pool import NodePool
 from api.v1alpha1.node_removal_request import NodeRemovalRequest, NodeRemovalRequestStatus, RemovalPhase
 from api.v1alpha1.removal_budget import EVICTING_REASONS
-from planner.lifecycle.clocks.drain_limits import drain_limits
+from planner.lifecycle.clocks.drain_limits import UNLIMITED, drain_limits
 from planner.lifecycle.clocks.future_times import is_to_come, removal_as_of
 from planner.lifecycle.decision import decision_on
+from planner.lifecycle.departure.waiting import see_pods_awaited
 from planner.lifecycle.drain import Occupant, see_drain, see_per_node_pods
 from planner.lifecycle.garbage import Garbage
 from planner.lifecycle.json_predicates import is_ready, key_of, should_have_ended
@@ -43,6 +44,7 @@ from planner.lifecycle.seen import (
     DrainSeen,
     LocalDataSeen,
     NodeSeen,
+    PodsAwaited,
     RemovalObservation,
     RemovalTimings,
     ServerSeen,
@@ -149,7 +151,8 @@ async def look_at_removal(ports: Ports, name: str, uid: str) -> RemovalObjects |
     refusal = ""
     if status.phase.is_reversible and per_node_pods and not occupants and not _is_cooling_off(ports, record.model):
         refusal = await first_refusal(ports.cluster, per_node_pods)
-    timings, drain, leaving = _timings(pool, spec.reason), DrainSeen(), ()
+    waits = waits_for_pods(pool, record.model) and ports.own_pods.isdisjoint(occupants)
+    timings, drain, leaving = _timings(pool, spec.reason, waits=waits), DrainSeen(), ()
     if status.phase is RemovalPhase.DRAINING:
         now, keeps = ports.now(), keeps_empty_dirs(pool, spec.reason)
         leaving = tuple(occupants_of(pods, now, keeps_empty_dirs=keeps))
@@ -157,7 +160,7 @@ async def look_at_removal(ports: Ports, name: str, uid: str) -> RemovalObjects |
             leaving,
             status,
             daemons=occupants_of(daemons, now, keeps_empty_dirs=keeps),
-            limits=drain_limits(spec.reason, status, timings),
+            limits=UNLIMITED if waits else drain_limits(spec.reason, status, timings),
             now=now,
         )
     seen = seen.model_copy(
@@ -170,6 +173,7 @@ async def look_at_removal(ports: Ports, name: str, uid: str) -> RemovalObjects |
             "occupant_count": len(occupants),
             "may_drain": may_drain(pool, record.model) and ports.own_pods.isdisjoint(occupants),
             "drain": drain,
+            "awaited": _awaited(status, timings) if waits else None,
             "withdrawn": _withdrawn(record.model, node),
             "alive": shortened(dead.why_alive) if spec.reason == FOUND_DEAD else "",
             "judged_at": judged_at,
@@ -186,14 +190,19 @@ async def look_at_removal(ports: Ports, name: str, uid: str) -> RemovalObjects |
     return RemovalObjects(record, seen, node, pods, per_node_pods, leaving, daemons)
 
 
-def _timings(pool: NodePool | None, reason: str) -> RemovalTimings:
-    """Return the durations of the pool that hold for a removal for this reason."""
+def _timings(pool: NodePool | None, reason: str, *, waits: bool) -> RemovalTimings:
+    """Return the durations of the pool that hold for a removal for this reason, one that waits for pods or not."""
     timings = removal_timings(pool)
     if reason == REMOVE_NOW:
         # Whoever set the taint did not ask for a cool-off.
         return timings.model_copy(update={"soft_grace": timedelta()})
-    # A drain that a round began has limits of its own.
-    return timings.model_copy(update={"hard_grace": None}) if reason in EVICTING_REASONS else timings
+    # A drain that a round began has limits of its own; a wait has this one, whoever began it.
+    has_limits = reason in EVICTING_REASONS and not waits
+    return timings.model_copy(update={"hard_grace": None}) if has_limits else timings
+
+
+def _awaited(status: NodeRemovalRequestStatus, timings: RemovalTimings) -> PodsAwaited:
+    return see_pods_awaited(status, timings.hard_grace, began=status.tainted_at)
 
 
 async def _local_data(
@@ -253,6 +262,16 @@ def may_drain(pool: NodePool | None, removal: NodeRemovalRequest) -> bool:
     if removal.spec.reason in OWN_REASONS:
         return False
     return removal.status.phase is RemovalPhase.DRAINING if pool is None else pool.spec.scale_down.mode == "drain"
+
+
+def waits_for_pods(pool: NodePool | None, removal: NodeRemovalRequest) -> bool:
+    """Return whether pods on the node are waited for after the cool-off, as the mode of its pool says.
+
+    One that a round found empty, or dead, goes or stays as in other modes; so does one whose pods were to move.
+    """
+    spec = removal.spec
+    is_plain = not (spec.immediate or spec.replaced_by or spec.moves or spec.reason in OWN_REASONS)
+    return is_plain and pool is not None and pool.spec.scale_down.mode == "wait" and removal.status.phase.is_reversible
 
 
 def _withdrawn(removal: NodeRemovalRequest, node: Object | None) -> str:

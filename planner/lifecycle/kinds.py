@@ -15,6 +15,7 @@ from api.v1alpha1.node_removal_request import RemovalPhase
 from api.v1alpha1.node_request import RequestPhase
 from planner.lifecycle import removal, request
 from planner.lifecycle.decision import refusal
+from planner.lifecycle.departure.waiting import WAITS_FOR_PODS
 from planner.lifecycle.json_predicates import is_terminating
 from planner.lifecycle.removal import RemovalEffect
 from planner.lifecycle.request import BY_DELETION, RequestEffect
@@ -125,7 +126,9 @@ def _is_open_request(item: Mapping[str, Any]) -> bool:
 
 
 def _is_open_removal(item: Mapping[str, Any]) -> bool:
-    return item.get("status", {}).get("phase") != RemovalPhase.COULD_NOT_REMOVE
+    status = item.get("status", {})
+    # Pods that end by themselves may take days, and a message tells of each.
+    return status.get("phase") != RemovalPhase.COULD_NOT_REMOVE and status.get("reason") != WAITS_FOR_PODS
 
 
 REQUEST: Final = LifecycleKind(

@@ -19,6 +19,7 @@ from planner.lifecycle.departure.replacement import (
     not_replaced_yet,
     without_place,
 )
+from planner.lifecycle.departure.waiting import awaits_pods, no_longer
 from planner.lifecycle.drain import daemons_leave, per_node_pods_stay, pods_leave
 from planner.lifecycle.leaving import HAS_LOCAL_DATA, data_stays, leave_balancers, leaves_whole
 from planner.lifecycle.removal_effect import CONSEQUENCES, RemovalEffect
@@ -133,7 +134,7 @@ def _pending(seen: RemovalObservation, now: datetime) -> Step:
         stays = per_node_pods_stay(seen)
         if stays is not None:
             # No taint keeps pods off meanwhile.
-            return _not_empty(seen) if seen.occupant_count and not seen.may_drain else stays
+            return _not_empty(seen) if seen.occupant_count and not _may_have_pods(seen) else stays
         if is_move(seen):
             return begun(seen, now)
         return Act(
@@ -158,8 +159,10 @@ def _pending(seen: RemovalObservation, now: datetime) -> Step:
         )
     if not seen.occupant_count:
         return _emptied(seen, "Empty", "The node is empty after its cool-off: delete it")
-    if not seen.may_drain:
+    if not _may_have_pods(seen):
         return _not_empty(seen)
+    if seen.awaited is not None:
+        return awaits_pods(seen, now) or no_longer(seen)
     return Act(
         effect=RemovalEffect.DRAIN,
         reason="Draining",
@@ -170,12 +173,17 @@ def _pending(seen: RemovalObservation, now: datetime) -> Step:
 def _draining(seen: RemovalObservation, now: datetime) -> Step:
     if _is_tainted(seen) and (end := given_up(seen, now)) is not None:
         return end
-    if _is_tainted(seen) and seen.occupant_count:
-        if not seen.may_drain:
-            return _not_empty(seen)
-        # Before its pods go: what a balancer still sends to the node would meet nobody.
-        return interrupted(seen, now) or leave_balancers(seen, now) or pods_leave(seen, now)
     tainted_at = seen.status.tainted_at
+    if _is_tainted(seen) and seen.occupant_count:
+        if not _may_have_pods(seen):
+            return _not_empty(seen)
+        # Pods that are waited for have their time from the taint on: it is written anew where nobody knows since when.
+        if seen.awaited is None or tainted_at is not None:
+            # Waited for again: the pool gives more time than when the drain began, or its mode is another one since.
+            # Before its pods go: what a balancer still sends to the node would meet nobody.
+            return (
+                awaits_pods(seen, now) or interrupted(seen, now) or leave_balancers(seen, now) or pods_leave(seen, now)
+            )
     if tainted_at is None or not _is_tainted(seen):
         return Act(
             effect=RemovalEffect.TAINT_NODE,
@@ -196,6 +204,11 @@ def _draining(seen: RemovalObservation, now: datetime) -> Step:
         or without_place(seen, now)
         or _emptied(seen, "Drained", "The node is empty after its pods have left: delete it")
     )
+
+
+def _may_have_pods(seen: RemovalObservation) -> bool:
+    """Return whether pods that are on the node after its cool-off let the removal go on."""
+    return seen.may_drain or seen.awaited is not None
 
 
 def _emptied(seen: RemovalObservation, reason: str, message: str) -> Step:

@@ -34,7 +34,7 @@ CONSEQUENCES: Final[Mapping[str, str]] = {
     RemovalEffect.TAINT_NODE: "the node is closed again",
     RemovalEffect.CANCEL: "the removal is cancelled. {message}",
     RemovalEffect.UNTAINT_NODE: "the removal ends, and the node takes pods again. {message}",
-    RemovalEffect.DRAIN: "its pods are asked to leave",
+    RemovalEffect.DRAIN: "its pods leave. {message}",
     RemovalEffect.TELL_DEADLINE: "pods and Node are told how long they have",
     RemovalEffect.LEAVE_BALANCERS: "load balancers are asked to leave the node out",
     RemovalEffect.COMMIT: "its server is deleted",

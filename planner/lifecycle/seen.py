@@ -203,6 +203,15 @@ class DrainSeen(Payload):
     """The removal says so already."""
 
 
+class PodsAwaited(Payload):
+    """Pods that end by themselves: none on the node is asked to leave until then."""
+
+    until: Timestamp | None = None
+    """From when on they are deleted; None is never."""
+    is_told: bool = False
+    """The removal says so already."""
+
+
 class VolumesSeen(Payload):
     """The volumes attached to a machine that goes, those left out that pods on it still use."""
 
@@ -288,6 +297,8 @@ class RemovalObservation(LifecycleObservation):
     """Pods that are on the node after the cool-off are asked to leave. Else the node stays for them."""
     drain: DrainSeen = DrainSeen()
     """Those pods, once the node is drained."""
+    awaited: PodsAwaited | None = None
+    """Pods that are on the node after the cool-off are waited for, as the mode of the pool is `wait`; else None."""
     withdrawn: str = ""
     """Why nobody wants the machine to go any more, as a sentence; empty where somebody does."""
     alive: str = ""

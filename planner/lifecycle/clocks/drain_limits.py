@@ -50,7 +50,12 @@ def drain_limits(reason: str, status: NodeRemovalRequestStatus, timings: Removal
 
 
 def hard_deadline(seen: RemovalObservation) -> datetime | None:
-    """Return the time from which a person's drain deletes pods whatever keeps them, or None if never."""
+    """Return the time from which pods are deleted whatever keeps them, or None if never.
+
+    In a person's drain it counts from its beginning; where pods were waited for, from the taint.
+    """
+    if seen.awaited is not None:
+        return seen.awaited.until
     began, grace = seen.status.drain_started_at, seen.timings.hard_grace
     return None if began is None or grace is None else began + grace
 

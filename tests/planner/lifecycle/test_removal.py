@@ -14,6 +14,7 @@ from tests.planner.lifecycle.leavings import LEAVINGS
 from tests.planner.lifecycle.limits import LIMITS
 from tests.planner.lifecycle.removals import NOW, ago, ahead, cooling, leaving, new, node, over, parked
 from tests.planner.lifecycle.replacements import REPLACEMENTS
+from tests.planner.lifecycle.waits import WAITS
 
 CANCELLED = CancelRecord(at=NOW, by="Planner", reason="default/web-1 wants the node")
 NOT_EMPTY = CancelRecord(at=NOW, by="NotEmpty", reason="1 pods are on the node or on their way to it: default/a")
@@ -285,7 +286,7 @@ ROWS = {
 }
 
 
-ROWS |= DRAINS | LEAVINGS | DEATHS | LIMITS | REPLACEMENTS
+ROWS |= DRAINS | LEAVINGS | DEATHS | LIMITS | REPLACEMENTS | WAITS
 
 
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
