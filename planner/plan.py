@@ -9,7 +9,7 @@ from api.keys import ANNOTATION_MOVE_FAILED
 from planner.consolidation.forgone import forgone
 from planner.consolidation.policy import Consolidating
 from planner.displacement.renewals import Renewing
-from planner.model.plan import Placed, Plan, PlanResult, Reason, RemovalCancel, Snapshot, Unplaced
+from planner.model.plan import DryRun, Placed, Plan, PlanResult, Reason, RemovalCancel, Snapshot, Unplaced
 from planner.model.stages import Stages, unwatched
 from planner.objects.kinds import Pod
 from planner.packing.assign import placed_on, reservations
@@ -18,14 +18,17 @@ from planner.packing.problem import Packer
 from planner.placement.decide import Decided, decide
 from planner.placement.known_state import KnownState, prepare
 from planner.policies.departures import departures
+from planner.policies.dry_run import dry_pools, opened, told, tried, written
 from planner.policies.emptiness import Emptiness
 from planner.policies.next_round import wake_at
 from planner.policies.pace.begun import last_shrink
+from planner.policies.pace.schedule import bounds_in_force
 from planner.policies.port import Policy
 from planner.policies.remove_now import RemoveNow
 from planner.policies.repair import DeadNodes
 from planner.policies.safety.closed_lock import NO_LOCKS, ClosedLocks, closed_locks
 from planner.policies.safety.failed_moves import failed_moves
+from planner.policies.safety.frozen_pools import frozen_pools
 from planner.policies.triggers.drift import Drift
 from planner.policies.triggers.failing_nodes import FailingNodes
 from planner.policies.triggers.group_utilisation import LittleUsedPools
@@ -75,10 +78,16 @@ def plan_known(
 ) -> Plan:
     """Return the plan of a round whose snapshot is laid out by now."""
     decided = decide(known, packer, stages)
+    dry_runs: tuple[DryRun, ...] = ()
+    as_if = opened(known.given)
+    if as_if is not None:
+        # Only in rounds with such a pool. Its packings share the time that the packer has for a round.
+        dry_runs = tried(dry_pools(known.given), plan(as_if, packer, stages, policies, triggers))
     with stages("decide"):
         renewing = Renewing(known, decided, packer, triggers)
         shrinking = _shrinking(known, decided, packer)
-        return _plan_of(known, decided, (*policies, renewing, *shrinking, *_consolidating(known, decided, packer)))
+        moving = (renewing, *shrinking, *_consolidating(known, decided, packer))
+        return _plan_of(known, decided, (*policies, *moving), dry_runs)
 
 
 def _shrinking(known: KnownState, decided: Decided, packer: Packer) -> Iterator[Policy]:
@@ -93,7 +102,9 @@ def _consolidating(known: KnownState, decided: Decided, packer: Packer) -> Itera
         yield Consolidating(known, decided, packer)
 
 
-def _plan_of(known: KnownState, decided: Decided, policies: Sequence[Policy]) -> Plan:
+def _plan_of(
+    known: KnownState, decided: Decided, policies: Sequence[Policy], dry_runs: tuple[DryRun, ...] = ()
+) -> Plan:
     snapshot, seating, assignment, machines = known.snapshot, known.seating, decided.assignment, known.machines
     wanted = assignment.used | {name for name, seats in seating.seats.items() if seats} | taking_pods(machines)
     buying = {request.pool for request in decided.requests}
@@ -113,6 +124,8 @@ def _plan_of(known: KnownState, decided: Decided, policies: Sequence[Policy]) ->
     requests = (*decided.requests, *leaving.requests)
     savings = forgone(known, decided, leaving, prices)
     currency = _currency(known.pool_kinds)
+    # As they are written: those of `snapshot` are in force by now.
+    scheduled = {p.metadata.name: bounds_in_force(p, snapshot.now) for p in known.given.pools if p.spec.schedule}
     reports = pool_reports(
         snapshot,
         machines,
@@ -132,7 +145,12 @@ def _plan_of(known: KnownState, decided: Decided, policies: Sequence[Policy]) ->
         short_headroom=decided.headroom.short,
         choices=choice_costs(snapshot, buying, decided.choice_costs_per_hour, currency),
         last_shrink=last_shrink(snapshot, leaving.removals),
+        schedules={name: each.fault for name, each in scheduled.items() if each.fault is not None},
+        bounds={name: str(each) for name, each in scheduled.items() if each.open_windows},
+        frozen=frozen_pools(snapshot),
+        dry_runs=told(dry_runs),
     )
+    dry = dry_pools(snapshot)
     open_pools = {p.metadata.name: p for p in snapshot.pools if p.metadata.deletion_timestamp is None}
     before = {name: m.request.spec.reserved_for for name, m in machines.items() if m.request is not None}
     reserving = [n for n, m in machines.items() if m.pool in open_pools and open_pools[m.pool].spec.scale_up.reserve]
@@ -144,7 +162,9 @@ def _plan_of(known: KnownState, decided: Decided, policies: Sequence[Policy]) ->
         nominated=tuple(Placed(pod.key, node=pod.nominated_node) for pod in snapshot.pods if pod.nominated_node),
         unplaced=decided.unplaced,
         # Requests are cancelled before seats are written: there is no object any more to write these on.
-        reservations={name: seats for name, seats in changed.items() if name not in leaving.cancelled},
+        reservations=written(
+            {name: seats for name, seats in changed.items() if name not in leaving.cancelled}, machines, dry
+        ),
         removals=leaving.removals,
         removal_cancels=_cancels(known, decided),
         cancelled=leaving.cancelled,
@@ -153,12 +173,13 @@ def _plan_of(known: KnownState, decided: Decided, policies: Sequence[Policy]) ->
         buffers=snapshot.buffers,
         short_buffers=decided.headroom.short_buffers,
         blocked=leaving.blocked,
-        template_hashes=leaving.template_hashes,
-        idle_since=leaving.idle_since,
-        underused_since=leaving.underused_since,
-        pods_since=leaving.pods_since,
+        template_hashes=written(leaving.template_hashes, machines, dry),
+        idle_since=written(leaving.idle_since, machines, dry),
+        underused_since=written(leaving.underused_since, machines, dry),
+        pods_since=written(leaving.pods_since, machines, dry),
         potential=savings.potential,
         pools=reports,
+        dry_runs=dry_runs,
         events=(
             *known.refused_placements.events,
             *events(

@@ -321,6 +321,15 @@ class BudgetState:
 
 
 @dataclass(frozen=True, slots=True)
+class DryRun:
+    """What a pool in dry run would do in this round."""
+
+    pool: str
+    requests: tuple[PlannedRequest, ...] = ()
+    removals: tuple[PlannedRemoval, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class PoolReport:
     """A pool after the round."""
 
@@ -334,6 +343,8 @@ class PoolReport:
     """By reason; none for a pool that is being deleted."""
     due: Mapping[str, int] = field(default_factory=dict)
     """Machines that should go by now for each reason that replaces them, also those that may not yet."""
+    bounds: str = ""
+    """Its bounds in words while a window of its schedule is open, else empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -373,6 +384,8 @@ class Plan:
     potential: Potential | None = None
     """What pools would save that do not consolidate; None in a round that has not looked."""
     pools: tuple[PoolReport, ...] = ()
+    dry_runs: tuple[DryRun, ...] = ()
+    """What pools in dry run would do, and do not."""
     events: tuple[PlannedEvent, ...] = ()
     problems: tuple[Problem, ...] = ()
     memory: PlannerMemory = PlannerMemory()

@@ -8,7 +8,10 @@ from planner.objects.counted_pods import is_demand
 from planner.objects.kinds import Pod
 from planner.packing.domains.pod_counts import PodCounts, count_pods
 from planner.policies.admission import supply_hash
+from planner.policies.dry_run import dry_pools, without_dry_cool_offs
+from planner.policies.pace.schedule import schedules_in_force
 from planner.policies.refused_placements import RefusedPlacements
+from planner.policies.safety.frozen_pools import frozen_pools, with_frozen
 from planner.scheduling.volume_places import resolve
 from planner.supply.limits import Limits, limits_left
 from planner.supply.machine_kind import PoolKinds, kinds_of_pools
@@ -25,6 +28,8 @@ from planner.supply.taken_room import without_lost_seats
 class KnownState:
     """The snapshot, laid out for deciding."""
 
+    given: Snapshot
+    """As it was observed."""
     snapshot: Snapshot
     machines: Mapping[str, Machine]
     pool_kinds: Mapping[str, PoolKinds]
@@ -41,13 +46,17 @@ class KnownState:
 
 
 def prepare(snapshot: Snapshot) -> KnownState:
-    """Return the state of the snapshot, with what the volumes of pods mean for their places."""
+    """Return the state of the snapshot, with what the volumes of pods mean for their places.
+
+    Its pools have the bounds that are in force now.
+    """
+    given = snapshot
     cut = cut_off(snapshot.removals)
     pods = resolve(snapshot.pods, snapshot.volumes, snapshot.problems)
-    snapshot = without(replace(snapshot, pods=pods), cut)
+    snapshot = schedules_in_force(without(replace(snapshot, pods=pods), cut))
     machines = machines_of(snapshot)
     peers = peers_of(snapshot)
-    pool_kinds = kinds_of_pools(snapshot, peers)
+    pool_kinds = with_frozen(kinds_of_pools(snapshot, peers), frozen_pools(snapshot))
     limits = limits_left(machines.values(), pool_kinds)
     keys = GroupKeys()
     seating = settle_seats(machines.values(), snapshot.pods, keys, snapshot.now)
@@ -55,10 +64,12 @@ def prepare(snapshot: Snapshot) -> KnownState:
     left = without_lost_seats(seating, supply, snapshot.namespaces)
     if left is not seating:
         seating, supply = left, places(snapshot, machines, left, peers)
+    supply = without_dry_cool_offs(supply, dry_pools(snapshot))
     refused_placements = RefusedPlacements(snapshot, machines, keys)
     # Before anything is planned: else the machine that was refused would be bought once more.
     refused_placements.learn_of_reservations()
     return KnownState(
+        given=given,
         snapshot=snapshot,
         machines=machines,
         pool_kinds=pool_kinds,

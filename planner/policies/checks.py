@@ -13,13 +13,19 @@ from typing import ClassVar
 from api.keys import ANNOTATION_DO_NOT_REMOVE, FORCED, LABEL_REQUEST
 from api.v1alpha1.node_pool import NodePool
 from planner.objects.local_volume import LocalVolumes, VolumeHost, named
+from planner.policies.dry_run import DryPool
 from planner.policies.port import Candidate, MachineAction, SafetyCheck
 from planner.policies.safety.blocked import Blocked, BlockedBy
+from planner.policies.safety.frozen_pools import FrozenPool
 from planner.supply.machines import Machine
 
 
 def safety_checks(
-    wanted: Collection[str], protected_nodes: Collection[str], local_volumes: LocalVolumes, now: datetime
+    wanted: Collection[str],
+    protected_nodes: Collection[str],
+    local_volumes: LocalVolumes,
+    now: datetime,
+    frozen: Collection[str] = (),
 ) -> tuple[SafetyCheck, ...]:
     """Return the checks in the order in which they are asked.
 
@@ -28,9 +34,12 @@ def safety_checks(
         protected_nodes: nodes that carry the worker or its Temporal.
         local_volumes: those of the cluster.
         now: of the round.
+        frozen: pools that are frozen, by name.
     """
     return (
         PausedPool(now),
+        DryPool(),
+        FrozenPool(frozen),
         WantedByPods(wanted),
         CancelledRemoval(),
         OpenRequest(),

@@ -29,6 +29,7 @@ from planner.policies.pace.pace import DisruptionPace
 from planner.policies.port import Advice, Candidate, MachineAction, Policy, PolicyView, Proposal
 from planner.policies.safety.closed_lock import NO_LOCKS, ClosedLocks
 from planner.policies.safety.evictions import EvictionSafety, eviction_checks
+from planner.policies.safety.frozen_pools import frozen_pools
 from planner.policies.safety.purchases import PurchaseInFlight
 from planner.policies.safety.remaining import SparedMachines
 from planner.policies.utilisation.pool_use import PoolUses
@@ -102,7 +103,7 @@ def departures(
     now = snapshot.now
     left = {candidate.machine.name: candidate for candidate in candidates(snapshot.pools, machines.values())}
     holds_data = HoldsData(local_volumes(snapshot.volumes, snapshot.nodes))
-    checks = safety_checks(wanted, snapshot.protected_nodes, holds_data.volumes, now)
+    checks = safety_checks(wanted, snapshot.protected_nodes, holds_data.volumes, now, frozen_pools(snapshot))
     refused = {name: keeper for name, one in left.items() if (keeper := first_refusal(one, checks)) is not None}
     refusals = {name: keeper.why for name, keeper in refused.items()}
     safety = EvictionSafety(refused, lambda: eviction_checks(snapshot, machines, buying))

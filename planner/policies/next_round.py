@@ -7,6 +7,8 @@ from typing import Final
 from api.v1alpha1.node_request import RequestPhase
 from planner.model.plan import PlannerMemory, Snapshot
 from planner.model.round import RoundResult
+from planner.policies.pace.schedule import changes_of_schedules
+from planner.policies.safety.frozen_pools import judgements_to_come
 from planner.supply.machines import READY_GRACE
 
 OPEN_PERIOD: Final = timedelta(seconds=10)
@@ -33,7 +35,7 @@ def pause_after_failures(failures: int) -> timedelta:
 
 
 def wake_at(snapshot: Snapshot, memory: PlannerMemory) -> datetime | None:
-    """Return the next time at which a back-off, exclusion, pause or grace ends, or None; idle nodes aside."""
+    """Return when a back-off, exclusion, pause or grace next ends, or a window opens or closes; idle nodes aside."""
     return min((moment for moment in _moments(snapshot, memory) if moment > snapshot.now), default=None)
 
 
@@ -47,6 +49,8 @@ def _moments(snapshot: Snapshot, memory: PlannerMemory) -> Iterator[datetime]:
         pause = pool.pause_at(snapshot.now)
         if pause is not None and pause.until is not None:
             yield pause.until
+    yield from changes_of_schedules(snapshot.pools, snapshot.now)
+    yield from judgements_to_come(snapshot)
     for node_class in snapshot.classes:
         yield from (entry.until for entry in node_class.status.unavailable)
         yield from (part.until for part in node_class.status.partial_pauses)

@@ -6,6 +6,7 @@ from itertools import islice
 from typing import Final
 
 from api.meta import Condition
+from api.v1alpha1.node_pool import NodePoolStatus
 from planner.model.plan import BlockedMachine, KeptMachine, PlannedEvent, PoolReport, Problem, Snapshot, Unplaced
 from planner.objects.eviction import misread_of_node
 from planner.objects.kinds import Pod
@@ -13,19 +14,24 @@ from planner.report.pool_report import (
     BUDGETS_INVALID,
     DEAD_NODES,
     FAILING_NODES,
+    FROZEN,
     MISFITS,
     MOST_UNREADY,
     POOL_PAUSED,
+    SCHEDULE_INVALID,
 )
 from planner.report.price_limit import passed_price_limit
+from planner.supply.machine_kind import POOL_FROZEN
 
 EVENTS_PER_ROUND: Final = 50
 """More would flood the API server; what is left is summed on the pool. Source: docs/design.md#events."""
 _BACK_OFF: Final = "BackOff"
 _UNKNOWN_ANNOTATION: Final = "UnknownAnnotation"
-_TROUBLES: Final = frozenset({"Blocked", DEAD_NODES, FAILING_NODES, MISFITS, POOL_PAUSED, BUDGETS_INVALID})
+_TROUBLES: Final = frozenset(
+    {"Blocked", DEAD_NODES, FAILING_NODES, MISFITS, POOL_PAUSED, BUDGETS_INVALID, SCHEDULE_INVALID, FROZEN}
+)
 """Conditions of a pool that are troubles while they are True."""
-_TOLD_AS_EVENTS: Final = frozenset({"Ready", "Blocked", DEAD_NODES, FAILING_NODES, BUDGETS_INVALID})
+_TOLD_AS_EVENTS: Final = frozenset({"Ready", "Blocked", DEAD_NODES, FAILING_NODES, BUDGETS_INVALID, SCHEDULE_INVALID})
 HAS_LOCAL_DATA: Final = "HasLocalData"
 """Reason of the event on a Node that nothing but its data keeps."""
 SCALE_DOWN_BLOCKED: Final = "ScaleDownBlocked"
@@ -102,7 +108,7 @@ def _about_pools(snapshot: Snapshot, reports: Iterable[PoolReport]) -> Iterable[
     for report in reports:
         for condition in report.status.conditions:
             is_about_most = condition.reason == MOST_UNREADY
-            if passed_price_limit(before[report.name], condition):
+            if passed_price_limit(before[report.name], condition) or _is_frozen_now(before[report.name], condition):
                 yield PlannedEvent(
                     "NodePool", report.name, None, uids[report.name], condition.reason, condition.message, warning=True
                 )
@@ -121,9 +127,15 @@ def _about_pools(snapshot: Snapshot, reports: Iterable[PoolReport]) -> Iterable[
             )
 
 
+def _is_frozen_now(before: NodePoolStatus, now: Condition) -> bool:
+    """Return whether the pool was not frozen in the round before: that is told once."""
+    known = next((each for each in before.conditions if each.type == FROZEN), None)
+    return now.type == FROZEN and now.status == "True" and (known is None or known.status != "True")
+
+
 def _is_wrong(condition: Condition) -> bool:
-    # That a person has paused a pool needs no event each five minutes.
-    return is_trouble(condition) and condition.type in _TOLD_AS_EVENTS
+    # That a person has paused a pool needs no event each five minutes, nor does what is told by one of its own.
+    return is_trouble(condition) and condition.type in _TOLD_AS_EVENTS and condition.reason != POOL_FROZEN
 
 
 def is_trouble(condition: Condition) -> bool:

@@ -17,7 +17,7 @@ from planner.objects.kinds import Pod
 from planner.report.price_limit import NEAR_PRICE_LIMIT, near_price_limit
 from planner.report.unplaced import limit_reached
 from planner.supply.limits import Limits, is_pace
-from planner.supply.machine_kind import PoolKinds
+from planner.supply.machine_kind import DRY_RUN, PoolKinds
 from planner.supply.machines import Machine, machine_price, price_list
 from planner.supply.places import Place, Rank
 from planner.supply.purchase_gates.gates import PACE
@@ -50,6 +50,10 @@ SAVING_FORGONE: Final = "SavingForgone"
 """Condition that the pool does not consolidate and would save something by it."""
 HEADROOM_SHORT: Final = "HeadroomShort"
 """Condition that headroom of the pool has no room, and that nothing is bought for it."""
+SCHEDULE_INVALID: Final = "ScheduleInvalid"
+"""Condition that a window of the pool names a time zone that does not exist, or that min in force is above max."""
+FROZEN: Final = "Frozen"
+"""Condition that the pool neither buys nor removes by itself, as too many of its newest Nodes are not Ready."""
 _OVER: Final = {
     POOL_PAUSED: "NotPaused",
     DEAD_NODES: "NoDeadNodes",
@@ -63,6 +67,9 @@ _OVER: Final = {
     SAVING_FORGONE: "NoSavingForgone",
     HEADROOM_SHORT: "NoHeadroomShort",
     NEAR_PRICE_LIMIT: "BelowPriceLimit",
+    SCHEDULE_INVALID: "ScheduleValid",
+    FROZEN: "NotFrozen",
+    DRY_RUN: "NoDryRun",
 }
 """Reasons of these once they are over."""
 _TOLD: Final = 3
@@ -89,12 +96,17 @@ def pool_reports(
     short_headroom: Mapping[str, Reason] | None = None,
     choices: Mapping[str, ChoiceStatus] | None = None,
     last_shrink: Mapping[str, datetime] | None = None,
+    schedules: Mapping[str, Reason] | None = None,
+    frozen: Mapping[str, Reason] | None = None,
+    dry_runs: Mapping[str, Reason] | None = None,
+    bounds: Mapping[str, str] | None = None,
 ) -> tuple[PoolReport, ...]:
     """Return one report per pool; counts are as observed, the delta is the change by the plan.
 
-    `dead_nodes`, `due`, `consolidation`, `forgone`, `short_headroom`, `invalid_budgets` and `failed_moves` say what
-    there is to say of these, by pool; `budgets` how many machines may go for each reason; `choices` what priorities
-    cost; `last_shrink` when a removal last began by itself, where pools wait after that.
+    `dead_nodes`, `due`, `consolidation`, `forgone`, `short_headroom`, `invalid_budgets`, `failed_moves`, `schedules`,
+    `frozen` and `dry_runs` say what there is to say of these, by pool, and `bounds` which a schedule has put in force;
+    `budgets` how many machines may go for each reason; `choices` what priorities cost; `last_shrink` when a removal
+    last began by itself, where pools wait after that.
     """
     open_nodes = {place.machine.name for place in places if place.rank is Rank.NODE}
     bought = Counter(request.pool for request in requests)
@@ -134,6 +146,9 @@ def pool_reports(
                     MOVES_FAIL: (failed_moves or {}).get(name),
                     SAVING_FORGONE: (forgone or {}).get(name),
                     HEADROOM_SHORT: (short_headroom or {}).get(name),
+                    SCHEDULE_INVALID: (schedules or {}).get(name),
+                    FROZEN: (frozen or {}).get(name),
+                    DRY_RUN: (dry_runs or {}).get(name),
                     NEAR_PRICE_LIMIT: near_price_limit(kinds_of_pool.pool, price, currency),
                     **{kind: triggered.get(kind) for kind in (FAILING_NODES, OVER_MAX, DRIFTED, TOO_OLD)},
                 },
@@ -149,6 +164,7 @@ def pool_reports(
                 utilisation=_utilisation([m for m in own if m.name in open_nodes]),
                 budget=(budgets or {}).get(name, ()),
                 due={each.trigger: each.number for each in (due or {}).get(name, ())},
+                bounds=(bounds or {}).get(name, ""),
             )
         )
     return tuple(reports)
@@ -258,7 +274,8 @@ def _asked(pod: Pod) -> str:
 
 def _readiness(kinds_of_pool: PoolKinds) -> tuple[bool, str, str]:
     obstacle = kinds_of_pool.obstacle
-    if obstacle is not None and kinds_of_pool.blocked_by is None and obstacle.code not in PACE:
+    # That a pool is in dry run is told by what it would do, and one that waits after a purchase is in order.
+    if obstacle is not None and kinds_of_pool.blocked_by is None and obstacle.code not in (*PACE, DRY_RUN):
         return False, obstacle.code, obstacle.message
     unknown, faults = ", ".join(kinds_of_pool.unknown_types), kinds_of_pool.faults
     if unknown:

@@ -1,10 +1,10 @@
 """Why pods of a group have no place: the nearest miss of each kind, with a code that stays stable.
 
-Codes: NoPool, PoolNotFound (which pool); ClassNotFound, ClassInvalid, PoolDeleting,
+Codes: NoPool, PoolNotFound (which pool); ClassNotFound, ClassInvalid, PoolDeleting, PoolPaused, PoolFrozen, DryRun,
 PoolBlocked, BuyingPaused, PurchaseLockClosed, PurchaseCooldown, BreakerOpen (the pool buys nothing);
-NoCompatibleOffering (labels or taints), TooLarge (room),
-OfferingUnavailable (sold out), LimitReached (max), BatchMax, MaxInFlight (pace),
-TooYoung, BelowThreshold (nothing is bought for the pod itself), NoRoom; VolumeUnbound, VolumeElsewhere (volumes),
+NoCompatibleOffering (labels or taints), TooLarge (room), OfferingUnavailable (sold out), LimitReached (max), BatchMax,
+MaxInFlight (pace), TooYoung, BelowThreshold (nothing is bought for the pod itself), NoRoom; VolumeUnbound,
+VolumeElsewhere (volumes),
 HostPortTaken; PlacementRefused (by the scheduler, where there was room); NotJudged, BackOff (not planned for);
 Expendable (nothing is bought for its priority).
 From `planner.placement.shares`: NamespaceLimit (limits.perNamespace), LimitShared (others had their turn).

@@ -27,6 +27,10 @@ from planner.supply.purchase_gates.gates import PurchaseGates, gates_by_pool
 from planner.supply.type_faults import faults, unknown_types
 from planner.supply.unavailable import REMEMBERED_FOR, part_in_force, parts_over, pause_in_force, stops
 
+POOL_FROZEN: Final = "PoolFrozen"
+"""Why a frozen pool buys nothing, and reason of its condition."""
+DRY_RUN: Final = "DryRun"
+"""Why a pool in dry run buys nothing, and type and reason of its condition."""
 _NOT_OF_THE_OFFERING: Final = OF_THE_ACCOUNT | {REAL_CLUSTER}
 """Reasons of an Unmet request after which its offering is as good as before."""
 
@@ -247,6 +251,8 @@ def _obstacle(pool: NodePool, node_class: NodeClass, blocked_by: NodeRequest | N
     pause_of_pool = pool.pause_at(now)
     if pause_of_pool is not None:
         return Reason("PoolPaused", pause_of_pool.sentence(name))
+    if pool.spec.dry_run:
+        return Reason(DRY_RUN, f"pool {name} only tells what it would do: spec.dryRun is true")
     if node_class.problem:
         return Reason("ClassInvalid", f"{node_class.ref} of pool {name} cannot be used: {node_class.problem}")
     if node_class.barrier:

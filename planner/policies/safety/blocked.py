@@ -11,6 +11,8 @@ class BlockedBy(StrEnum):
     """Why a machine is not emptied, in the order in which it is asked; those of pods are a drain's reasons, too."""
 
     POOL_PAUSED = "PoolPaused"
+    POOL_FROZEN = "PoolFrozen"
+    DRY_RUN = "DryRun"
     WANTED = "WantedByPods"
     REMOVAL_CANCELLED = "RemovalCancelled"
     REQUEST_OPEN = "RequestOpen"

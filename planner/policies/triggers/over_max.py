@@ -79,7 +79,8 @@ def _excess(allowed: AllowedTypes, machines: Sequence[Machine]) -> _Excess:
     }
     most = spec.limits.max
     further = 0 if most is None else numbers.total() - most
-    why = f"Pool {name} has more machines than limits.max, {most}"
+    source = "limits.max" if spec.schedule is None else "its max in force"
+    why = f"Pool {name} has more machines than {source}, {most}"
     for each in sums_of(allowed, machines, ()):
         largest = max((amount_of_machine(machine, each.name, allowed) or 0 for machine in machines), default=0)
         # Fewer would do only if there were larger ones.

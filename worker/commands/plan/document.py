@@ -102,7 +102,7 @@ def document(plan: Plan, seconds: Mapping[Stage, float] | None = None) -> Json:
         "gapPercent": gap_percent(plan),
         "optimal": plan.optimal,
         "currency": plan.currency,
-        "pools": [_pool(report, blocked_of(plan, report.name)) for report in plan.pools],
+        "pools": [_pool(report, blocked_of(plan, report.name)) | _dry_run(report.name, plan) for report in plan.pools],
         **_buffers(plan),
     } | ({} if seconds is None else {"timing": {stage: round(n, _SECOND_DECIMALS) for stage, n in seconds.items()}})
 
@@ -240,7 +240,17 @@ def _pool(report: PoolReport, blocked: Sequence[BlockedMachine]) -> Json:
             {"node": machine.node, "trigger": machine.trigger, "reason": machine.reason, "why": machine.why}
             for machine in blocked[:BLOCKED_NAMED]
         ],
-    }
+    } | ({"bounds": report.bounds} if report.bounds else {})
+
+
+def _dry_run(pool: str, plan: Plan) -> Json:
+    """Return what the pool would do, if it is in dry run."""
+    would = next((each for each in plan.dry_runs if each.pool == pool), None)
+    if would is None:
+        return {}
+    requests = [{k: v for k, v in _request(request).items() if k != "name"} for request in would.requests]
+    removals = [{"node": removal.node, "reason": removal.reason} for removal in would.removals]
+    return {"dryRun": {"requests": requests, "removals": removals}}
 
 
 def _budget(state: BudgetState) -> Json:

@@ -224,7 +224,7 @@ def _blocked(out: Console, plan: Plan) -> None:
         print_section(out, "Held back", rows)
 
 
-def _pools(out: Console, reports: Iterable[PoolReport]) -> None:
+def _pools(out: Console, reports: Sequence[PoolReport]) -> None:
     rows = table("name", "ready", "in flight", "removing", "change", "cpu", "memory", "per hour", "per month", "")
     for column in rows.columns[1:9]:
         column.justify = "right"
@@ -250,6 +250,14 @@ def _pools(out: Console, reports: Iterable[PoolReport]) -> None:
         )
     if rows.row_count:
         print_section(out, "Pools", rows)
+    print_bounds(out, reports)
+
+
+def print_bounds(out: Console, reports: Iterable[PoolReport]) -> None:
+    """Print the bounds of pools whose schedule has a window open, a line each."""
+    for report in reports:
+        if report.bounds:
+            out.print(f"Pool {report.name} has {report.bounds}.", soft_wrap=True)
 
 
 def _costs(report: PoolReport) -> tuple[str, str]:

@@ -10,6 +10,7 @@ from planner.lifecycle.step import Step
 from planner.model.plan import Plan, Snapshot
 from planner.placement.known_state import KnownState, prepare
 from planner.plan import plan_known
+from planner.policies.pace.schedule import schedules_in_force
 from planner.supply.machines import Cost, Machine, PriceList, machine_price, machines_of, price_list, price_today
 from worker.solver.in_process import packer
 
@@ -65,9 +66,13 @@ class ClusterView:
 def cluster_view(
     snapshot: Snapshot, nodes: Mapping[str, Object], steps: Mapping[str, NextStep] = MappingProxyType({})
 ) -> ClusterView:
-    """Return the snapshot with the plan for it; nothing is written. `nodes` are its Nodes by name."""
+    """Return the snapshot with the plan for it; nothing is written. `nodes` are its Nodes by name.
+
+    Its pools have the bounds that are in force.
+    """
     known = prepare(snapshot)
     made = plan_known(known, packer())
+    snapshot = schedules_in_force(snapshot)
     return ClusterView(snapshot, known, made, machines_of(snapshot), nodes, price_list(snapshot), steps)
 
 

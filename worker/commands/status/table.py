@@ -14,7 +14,7 @@ from planner.model.plan import PoolReport
 from planner.report.pool_report import ROUNDS_FAILING, SAVING_FORGONE
 from planner.supply.machines import Machine
 from planner.supply.sums.pool_sums import CPU, MEMORY, MONEY, sums_limited, written
-from worker.commands.plan.table import print_unplaced
+from worker.commands.plan.table import print_bounds, print_unplaced
 from worker.commands.shared.cluster_view import ClusterView
 from worker.commands.shared.machine_state import is_ours, own_pods, state
 from worker.commands.shared.next_steps import Awaited, awaited
@@ -128,6 +128,7 @@ def _pools(out: Console, view: ClusterView) -> None:
             "; ".join(_not_fine(report)) or "-",
         )
     print_section(out, "Pools", rows)
+    print_bounds(out, view.plan.pools)
     if view.plan.blocked:
         counts = Counter(machine.reason for machine in view.plan.blocked).most_common()
         listed = ", ".join(f"{number} {reason}" for reason, number in counts)

@@ -16,6 +16,7 @@ from planner.policies.pace.pace import BUDGET
 from planner.policies.port import Candidate, MachineAction
 from planner.policies.repair import have_ended_in_vain, read_spared_at
 from planner.policies.safety.evictions import EvictionSafety, eviction_checks
+from planner.policies.safety.frozen_pools import frozen_pools
 from planner.supply.machines import Machine
 from planner.supply.replacement.moving import taking_pods
 from worker.commands.shared.cluster_view import ClusterView, ToldEvent
@@ -156,7 +157,7 @@ def _keeping(machine: Machine, view: ClusterView) -> Iterator[str]:
         wanted = planned | taking_pods(view.machines)
         snapshot = view.snapshot
         local = local_volumes(snapshot.volumes, snapshot.nodes)
-        checks = safety_checks(wanted, snapshot.protected_nodes, local, snapshot.now)
+        checks = safety_checks(wanted, snapshot.protected_nodes, local, snapshot.now, frozen_pools(snapshot))
         candidate = Candidate(machine, pool, MachineAction.REMOVE)
         yield from refusals(candidate, checks)
 
