@@ -18,7 +18,6 @@ from planner.packing.problem import Packer
 from planner.placement.decide import Decided, decide
 from planner.placement.known_state import KnownState, prepare
 from planner.policies.departures import departures
-from planner.policies.dry_run import dry_pools, opened, told, tried, written
 from planner.policies.emptiness import Emptiness
 from planner.policies.next_round import wake_at
 from planner.policies.pace.begun import last_shrink
@@ -27,6 +26,7 @@ from planner.policies.port import Policy
 from planner.policies.remove_now import RemoveNow
 from planner.policies.repair import DeadNodes
 from planner.policies.safety.closed_lock import NO_LOCKS, ClosedLocks, closed_locks
+from planner.policies.safety.dry_run import dry_pools, dry_run_reasons, opened, tried, written
 from planner.policies.safety.failed_moves import failed_moves
 from planner.policies.safety.frozen_pools import frozen_pools
 from planner.policies.triggers.drift import Drift
@@ -148,7 +148,7 @@ def _plan_of(
         schedules={name: each.fault for name, each in scheduled.items() if each.fault is not None},
         bounds={name: str(each) for name, each in scheduled.items() if each.open_windows},
         frozen=frozen_pools(snapshot),
-        dry_runs=told(dry_runs),
+        dry_runs=dry_run_reasons(dry_runs),
     )
     dry = dry_pools(snapshot)
     open_pools = {p.metadata.name: p for p in snapshot.pools if p.metadata.deletion_timestamp is None}

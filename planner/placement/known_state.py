@@ -8,9 +8,9 @@ from planner.objects.counted_pods import is_demand
 from planner.objects.kinds import Pod
 from planner.packing.domains.pod_counts import PodCounts, count_pods
 from planner.policies.admission import supply_hash
-from planner.policies.dry_run import dry_pools, without_dry_cool_offs
 from planner.policies.pace.schedule import schedules_in_force
 from planner.policies.refused_placements import RefusedPlacements
+from planner.policies.safety.dry_run import dry_pools, without_dry_cool_offs
 from planner.policies.safety.frozen_pools import frozen_pools, with_frozen
 from planner.scheduling.volume_places import resolve
 from planner.supply.limits import Limits, limits_left

@@ -13,9 +13,9 @@ from typing import ClassVar
 from api.keys import ANNOTATION_DO_NOT_REMOVE, FORCED, LABEL_REQUEST
 from api.v1alpha1.node_pool import NodePool
 from planner.objects.local_volume import LocalVolumes, VolumeHost, named
-from planner.policies.dry_run import DryPool
 from planner.policies.port import Candidate, MachineAction, SafetyCheck
 from planner.policies.safety.blocked import Blocked, BlockedBy
+from planner.policies.safety.dry_run import DryPool
 from planner.policies.safety.frozen_pools import FrozenPool
 from planner.supply.machines import Machine
 

@@ -195,7 +195,8 @@ def test_waits_tell_until_when_and_what_comes_then():
     assert set(line(REQUEST, "Provisioning", "Startup").then) == {"StartupTimeout", "Ready"}
     cool_off = line(REMOVAL, "Pending", "CoolOff")
     assert set(cool_off.deadlines) == {"`scaleDownAt`", "5s after `taintedAt`", "`judgedAt`"}
-    assert set(cool_off.then) == {"Dead", "Empty", "NotEmpty", "Draining", "BlockedByBudget"}
+    ends = {"Dead", "Empty", "NotEmpty", "Draining", "BlockedByBudget", "WaitsForPods", "HardGrace"}
+    assert set(cool_off.then) == ends
     deletion = line(REMOVAL, "Deprovisioning", "ServerDeletion")
     assert deletion.deadlines == ("`retry` after `removeAttemptedAt`",)
     assert set(deletion.then) == {"DeleteServer", "RemovalFailed"}

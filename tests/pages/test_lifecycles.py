@@ -92,7 +92,7 @@ def test_the_arrows_of_a_removal(page):
     """Source: docs/design.md#phases, and docs/design.md#removal."""
     assert {path: set(words) for path, words in arrows(diagrams(page)[1]).items()} == {
         ("[*]", "Pending"): set(),
-        ("Pending", "Draining"): {"Draining"},
+        ("Pending", "Draining"): {"Draining", "HardGrace"},
         ("Pending", "Deprovisioning"): {"Dead", "Empty", "NodeGone", "HandOver"},
         ("Pending", "gone"): ENDS,
         ("Draining", "Deprovisioning"): {"Dead", "Drained", "NodeGone", "HandOver"},

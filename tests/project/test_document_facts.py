@@ -31,6 +31,7 @@ from planner.report.pace import PACED
 from planner.report.pool_report import POOL_PAUSED
 from planner.supply import unavailable
 from planner.supply.lost_places import PLACEMENT_REFUSED
+from planner.supply.machine_kind import DRY_RUN, POOL_FROZEN
 from tests.project.documents import ROOT, documents, objects
 from worker.runtime import keeper
 from worker.settings import Settings
@@ -116,6 +117,8 @@ def test_every_reason_of_a_pod_without_a_place_has_its_row():
         LIMIT_SHARED,
         NAMESPACE_LIMIT,
         *PACED,
+        POOL_FROZEN,
+        DRY_RUN,
     }
 
 

@@ -30,7 +30,7 @@ def awaits_pods(seen: RemovalObservation, now: datetime) -> Step | None:
     if awaited is None or not seen.occupant_count or is_over(awaited, now):
         return None
     if not awaited.is_told:
-        return Act(effect=RemovalEffect.TELL_BLOCKERS, reason=WAITS_FOR_PODS, message=told(awaited.until))
+        return Act(effect=RemovalEffect.TELL_BLOCKERS, reason=WAITS_FOR_PODS, message=wait_sentence(awaited.until))
     look_every = shared(LOOK_EVERY, seen.others)
     return Wait(
         reason=WAITS_FOR_PODS,
@@ -68,10 +68,10 @@ def see_pods_awaited(
         began: when its node was closed, None while that is not known.
     """
     until = None if hard_grace is None or began is None else began + hard_grace
-    return PodsAwaited(until=until, is_told=(status.reason, status.message) == (WAITS_FOR_PODS, told(until)))
+    return PodsAwaited(until=until, is_told=(status.reason, status.message) == (WAITS_FOR_PODS, wait_sentence(until)))
 
 
-def told(until: datetime | None) -> str:
+def wait_sentence(until: datetime | None) -> str:
     """Return a sentence for the object, which is the same until the end of the wait changes."""
     then = (
         "" if until is None else f". From {shown_time(until)} on, the end of hardGrace, those that are left are deleted"

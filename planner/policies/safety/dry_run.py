@@ -76,7 +76,7 @@ def tried(dry: Collection[str], plan: Plan) -> tuple[DryRun, ...]:
     )
 
 
-def told(dry_runs: Iterable[DryRun]) -> dict[str, Reason]:
+def dry_run_reasons(dry_runs: Iterable[DryRun]) -> dict[str, Reason]:
     """Return what pools in dry run report, by name."""
     return {each.pool: Reason(DRY_RUN, shortened(f"{_bought(each)}, and {_removed(each)}")) for each in dry_runs}
 
