@@ -141,6 +141,11 @@ app.command(
     "worker.commands.plan.command:plan", name="plan", help="Plan for the objects of a file; no cluster, no Temporal."
 )
 app.command(
+    "worker.commands.convert.command:convert",
+    name="convert",
+    help="Another autoscaler's settings as pools; no cluster, no Temporal.",
+)
+app.command(
     "worker.commands.catalogue.command:catalogue",
     name="catalogue",
     help="What can be bought: server types, places, prices.",

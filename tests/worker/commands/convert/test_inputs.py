@@ -1,0 +1,102 @@
+"""Each input converts, is read back by the models, and a round plans for pods with it."""
+
+import subprocess
+import sys
+
+import pytest
+import yaml
+
+from tests.worker.commands.convert.inputs_read import CLASS, INPUTS, cases, converted, objects
+from tests.worker.hetzner_dump import hetzner_class
+
+CASES = [pytest.param(peer, files, id=f"{peer}-{files[-1].rsplit('/', 1)[-1]}") for peer, files in cases()]
+CATALOGUE = {
+    "apiVersion": "growth.dev/v1alpha1",
+    "kind": "KwokNodeClass",
+    "metadata": {"name": "default"},
+    "spec": {
+        "serverTypes": [
+            {
+                "name": name,
+                "capacity": {"cpu": str(cores), "memory": f"{cores * 2}Gi"},
+                "pricePerHour": f"0.0{cores}",
+                "architecture": "arm64" if name == "cax11" else "amd64",
+                "locations": [{"name": "fsn1"}, {"name": "nbg1"}, {"name": "hel1"}],
+            }
+            for name, cores in (("cx22", 2), ("cx32", 4), ("cx42", 8), ("cax11", 2), ("spot-2", 2), ("general-2", 2))
+        ]
+    },
+}
+SILENT = {"unmanaged.yaml"}
+"""Whose only pool is paused, as its peer leaves the group alone."""
+
+
+def pod_for(pool: dict) -> dict:
+    """Return a pod that only Nodes of this pool can take."""
+    template = pool["spec"].get("template", {})
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": f"for-{pool['metadata']['name']}", "namespace": "default"},
+        "spec": {
+            "nodeSelector": {"growth.dev/pool": pool["metadata"]["name"], **template.get("labels", {})},
+            "tolerations": [{"operator": "Exists"}],
+            "containers": [{"name": "main", "resources": {"requests": {"cpu": "500m", "memory": "256Mi"}}}],
+        },
+    }
+
+
+def planned(items: list[dict]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "growth_autoscaler", "plan", "-f", "-", "-o", "yaml", "--now", "2026-03-01T12:00:00Z"],
+        input=yaml.safe_dump_all(items),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+
+
+def test_each_peer_has_five_inputs():
+    for peer in ("escalator", "vpsie", "cluster-autoscaler", "karpenter"):
+        assert len(list((INPUTS / peer).iterdir())) >= 5
+
+
+@pytest.mark.parametrize(("peer", "files"), CASES)
+def test_an_input_becomes_objects_that_can_be_read(peer, files):
+    items = objects(converted(peer, *files))
+    of_pools = [item for item in items if item["kind"] == "NodePool"]
+    named = {item["spec"]["template"]["classRef"]["name"] for item in of_pools}
+    assert of_pools
+    assert named == {item["metadata"]["name"] for item in items if item["kind"] == "HetznerNodeClass"}
+    assert converted(peer, *files) == converted(peer, *files)
+
+
+@pytest.mark.parametrize(("peer", "files"), CASES)
+def test_a_round_plans_with_what_an_input_becomes(peer, files):
+    items = objects(converted(peer, *files, node_class=CLASS))
+    assert {item["kind"] for item in items} == {"NodePool"}
+    bought = [pool for pool in items if not (pool["spec"].get("paused") or pool["spec"].get("dryRun"))]
+    done = planned([*items, CATALOGUE, *(pod_for(pool) for pool in items)])
+    assert done.returncode == 0, done.stderr
+    packs = [pool for pool in bought if "estimators" not in pool["spec"].get("scaleUp", {})]
+    assert {request["pool"] for request in yaml.safe_load(done.stdout)["requests"]} >= {
+        pool["metadata"]["name"] for pool in packs
+    }
+    assert packs or peer == "escalator" or files[-1].rsplit("/", 1)[-1] in SILENT
+
+
+def test_a_round_plans_with_a_class_of_hetzner_cloud():
+    items = objects(converted("cluster-autoscaler", INPUTS / "cluster-autoscaler" / "hetzner.yaml"))
+    of_pools = [item for item in items if item["kind"] == "NodePool"]
+    of_pools[0]["spec"]["serverTypes"] = [{"name": "cx33"}]
+    done = planned([*of_pools, hetzner_class(), pod_for(of_pools[0])])
+    assert done.returncode == 0, done.stderr
+    assert [request["serverType"] for request in yaml.safe_load(done.stdout)["requests"]] == ["cx33"]
+
+
+@pytest.mark.parametrize(("peer", "files"), CASES)
+def test_no_secret_is_printed(peer, files):
+    text = converted(peer, *files) + converted(peer, *files, check=True)
+    assert "nobody-may-see" not in text
+    assert "c2VjcmV0" not in text
