@@ -33,6 +33,7 @@ check: .venv/dev.stamp ## format, lint, types, import law, spelling, dependencie
 	$(BIN)/python -m api.schema --check
 	$(BIN)/python -m pages.lifecycles --check
 	$(BIN)/python -m pages.metrics --check
+	$(BIN)/python -m pages.conversions --check
 
 format: .venv/dev.stamp ## format the code and mend what the linter can mend
 	$(BIN)/ruff format -q .
@@ -101,9 +102,10 @@ bench-churn: .venv/dev.stamp ## what a load that comes and goes costs, beside th
 crds: .venv/run.stamp ## write deploy/crds from the kinds in api/
 	$(BIN)/python -m api.schema
 
-drawings: .venv/run.stamp ## write docs/lifecycles.md from the step functions, docs/metrics.md from the table of metrics
+drawings: .venv/run.stamp ## write docs/lifecycles.md from the step functions, docs/metrics.md and docs/conversions.md from tables
 	$(BIN)/python -m pages.lifecycles
 	$(BIN)/python -m pages.metrics
+	$(BIN)/python -m pages.conversions
 
 pictures: .venv/run.stamp ## record a run of the demo into docs/pictures
 	$(BIN)/python -m pages.pictures docs/pictures

@@ -61,7 +61,8 @@ def convert(
         raise CommandError(f"name the files of {peer}, or {STDIN} for standard input", USAGE_ERROR)
     if files.count(STDIN) > 1:
         raise CommandError("standard input can be read only once", USAGE_ERROR)
-    conversion = CONVERTERS[peer](read_documents(files), ClassChoice(_class(node_class)))
+    choice = ClassChoice(_class(node_class))
+    conversion = CONVERTERS[peer](read_documents(files), choice)
     for each in conversion.objects:
         _check(each)
     for name in conversion.passed_over:
@@ -95,4 +96,5 @@ def _check(converted: ConvertedObject) -> None:
     try:
         read(_MODELS[converted.item["kind"]], converted.item)
     except UnreadableError as error:
-        raise CommandError(f"{converted.origin}: it would become a {error}", USAGE_ERROR) from None
+        reason = shown_line(f"{converted.file}: {converted.source}: it would become a {error}")
+        raise CommandError(reason, USAGE_ERROR) from None

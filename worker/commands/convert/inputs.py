@@ -9,6 +9,7 @@ from typing import Any, Final
 from worker.commands.plan.files import STDIN
 from worker.commands.plan.syntax import BadDocument, documents
 from worker.errors import USAGE_ERROR, CommandError
+from worker.printing import shown_line
 
 LARGEST: Final = 8 * 1024 * 1024
 """Bytes of a file. Settings of the largest fleets are a hundredth of it; a dump of a cluster has other files."""
@@ -51,7 +52,8 @@ class PeerDocument:
 
     def bad(self, reason: str) -> CommandError:
         """Return the error of this document: one line with the file and the object."""
-        return CommandError(f"{self.file}: {self.shown}: {reason}", USAGE_ERROR)
+        # Keys and names of others may hold line ends.
+        return CommandError(shown_line(f"{self.file}: {self.shown}: {reason}"), USAGE_ERROR)
 
 
 def read_documents(files: Iterable[str]) -> list[PeerDocument]:

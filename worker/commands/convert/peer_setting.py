@@ -50,7 +50,7 @@ class Remarks:
     """The remarks on one object, each once."""
 
     table: PeerTable
-    told: list[Remark] = field(default_factory=list)
+    entries: list[Remark] = field(default_factory=list)
 
     def no_equal(self, setting: str, reason: str) -> None:
         """Tell of a setting that nothing here does."""
@@ -69,5 +69,5 @@ class Remarks:
             self.no_equal(setting, row.why or f"it says nothing beside {row.becomes}")
 
     def _tell(self, remark: Remark) -> None:
-        if remark not in self.told:
-            self.told.append(remark)
+        if remark not in self.entries:
+            self.entries.append(remark)

@@ -72,7 +72,7 @@ def some(**values: Any) -> Json:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def hetzner_class(name: str, origin: str, remarks: Remarks, **settings: Any) -> ConvertedObject:
+def hetzner_class(name: str, source: str, file: str, remarks: Remarks, **settings: Any) -> ConvertedObject:
     """Return a HetznerNodeClass: `settings` are fields of its spec; what no peer can say is to be filled in."""
     remarks.differs("HetznerNodeClass", _TO_FILL_IN)
     if "tokenSecretRef" in settings:
@@ -86,7 +86,7 @@ def hetzner_class(name: str, origin: str, remarks: Remarks, **settings: Any) -> 
         },
     }
     item = {"apiVersion": API_VERSION, "kind": "HetznerNodeClass", "metadata": {"name": name}, "spec": spec}
-    return ConvertedObject(item, origin, remarks.told)
+    return ConvertedObject(item, source, file, remarks.entries)
 
 
 def labels(fields: Fields, part: str) -> Json | None:

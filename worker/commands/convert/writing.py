@@ -25,8 +25,10 @@ class ConvertedObject:
     """An object of ours, and what a person should know of it."""
 
     item: Json
-    origin: str
-    """What it was made of: an object and its file."""
+    source: str
+    """What it was made of: an object or a key of the file."""
+    file: str = ""
+    """Empty if it was made of none."""
     remarks: Sequence[Remark] = ()
 
     @property
@@ -56,8 +58,8 @@ def listing(conversion: Conversion) -> Iterator[str]:
     for shown, remarks in _all(conversion):
         for remark in remarks:
             if remark.kind != "differs":
-                what = "not known: " if remark.kind == "not known" else ""
-                yield printable(f"{shown}: {remark.setting}: {what}{remark.reason}")
+                prefix = "not known: " if remark.kind == "not known" else ""
+                yield printable(f"{shown}: {remark.setting}: {prefix}{remark.reason}")
 
 
 def has_unknown(conversion: Conversion) -> bool:
@@ -81,7 +83,8 @@ def _document(conversion: Conversion, number: int) -> str:
     lines: list[str] = []
     if not number and conversion.remarks:
         lines += ["Of the process, for all objects:", *_comments(conversion.remarks), ""]
-    lines += [f"From {converted.origin}.", *_comments(converted.remarks)]
+    of_file = f" of {converted.file}" if converted.file else ""
+    lines += [f"From {converted.source}{of_file}.", *_comments(converted.remarks)]
     head = "".join(f"# {printable(line)}".rstrip() + "\n" for line in lines)
     return head + yaml.dump(converted.item, Dumper=_Dumper, sort_keys=False, width=_WIDTH, allow_unicode=True)
 

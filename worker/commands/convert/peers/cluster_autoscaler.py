@@ -93,13 +93,13 @@ def convert_cluster_autoscaler(read: Sequence[PeerDocument], choice: ClassChoice
         if sources.workload is None:
             objects = [pattern_pool(sources.priorities or GroupPriorities(), choice.ref("default"), read[0].file)]
             if choice.given is None:
-                objects.append(hetzner_class("default", "no setting: the ConfigMap has none", Remarks(SETTINGS)))
+                objects.append(hetzner_class("default", "no setting: the ConfigMap has none", "", Remarks(SETTINGS)))
         else:
             objects = _objects(sources, sources.workload, choice)
     except BadSetting as error:
         raise (sources.workload or read[0]).bad(str(error)) from None
     sources.flags.finish()
-    return Conversion(objects, sources.flags.remarks.told, sources.passed_over)
+    return Conversion(objects, sources.flags.remarks.entries, sources.passed_over)
 
 
 def _take(document: PeerDocument, sources: _Sources, read: Sequence[PeerDocument]) -> None:
@@ -128,11 +128,11 @@ def _runs_it(document: PeerDocument) -> bool:
 
 
 def _is_it(container: Mapping[str, Any]) -> bool:
-    told = [container.get("image"), container.get("name")]
+    texts = [container.get("image"), container.get("name")]
     for part in ("command", "args"):
         listed = container.get(part)
-        told += listed if isinstance(listed, list) else []
-    return any(isinstance(text, str) and (_PROGRAM in text or text.startswith("--nodes")) for text in told)
+        texts += listed if isinstance(listed, list) else []
+    return any(isinstance(text, str) and (_PROGRAM in text or text.startswith("--nodes")) for text in texts)
 
 
 def _with_secret(variables: dict[str, Mapping[str, Any]], read: Sequence[PeerDocument]) -> dict[str, Mapping[str, Any]]:
@@ -168,13 +168,13 @@ def _objects(sources: _Sources, workload: PeerDocument, choice: ClassChoice) -> 
     for group in groups:
         remarks = Remarks(SETTINGS)
         name = names.take(group.name, lambda reason, remarks=remarks: remarks.differs("--nodes", reason))
-        settings, template, told = hcloud.of_groups.get(group.name, ({}, {}, Remarks(SETTINGS)))
-        remarks.told += told.told
+        settings, template, further = hcloud.of_groups.get(group.name, ({}, {}, Remarks(SETTINGS)))
+        remarks.entries += further.entries
         class_name = of_classes.take(name, lambda _: None) if settings and choice.given is None else default
-        origin = f"--nodes, {workload.shown} of {workload.file}"
+        origin = f"--nodes of {workload.shown}", workload.file
         if choice.given is None and class_name not in classes:
             its = hcloud.class_settings | settings
-            classes[class_name] = hetzner_class(class_name, origin, Remarks(SETTINGS), **its)
+            classes[class_name] = hetzner_class(class_name, *origin, Remarks(SETTINGS), **its)
         if group.least and not is_enforced:
             remarks.differs("--enforce-node-group-min-size", "not set; a minimum is always bought here")
         spec = _pool(group, remarks) | {
@@ -183,7 +183,7 @@ def _objects(sources: _Sources, workload: PeerDocument, choice: ClassChoice) -> 
             "scaleUp": up,
             "scaleDown": down,
         }
-        pools.append(ConvertedObject(pool(name, spec), origin, remarks.told))
+        pools.append(ConvertedObject(pool(name, spec), *origin, remarks.entries))
     return [*pools, *classes.values()]
 
 

@@ -65,7 +65,7 @@ def windows(schedule: str, minutes: int) -> list[dict[str, Any]] | None:
     return _grouped(_runs(starts, minutes))
 
 
-def _values(text: str, what: str, least: int, most: int, names: Mapping[str, int]) -> set[int]:
+def _values(text: str, unit: str, least: int, most: int, names: Mapping[str, int]) -> set[int]:
     """Return the values that a field stands for.
 
     Raises:
@@ -75,24 +75,24 @@ def _values(text: str, what: str, least: int, most: int, names: Mapping[str, int
     for part in text.split(","):
         span, slash, step_text = part.partition("/")
         first, dash, last = span.partition("-")
-        step = _number(step_text, what, _NO_NAMES) if slash else 1
+        step = _number(step_text, unit, _NO_NAMES) if slash else 1
         if span in ("*", "?"):
             low, high = least, most
         else:
-            low = _number(first, what, names)
-            high = _number(last, what, names) if dash else most if slash else low
+            low = _number(first, unit, names)
+            high = _number(last, unit, names) if dash else most if slash else low
         if not least <= low <= high <= most or step < 1:
-            msg = f"{part!r} is no {what}: {least} to {most}, ranges from the smaller to the larger, steps from 1"
+            msg = f"{part!r} is no {unit}: {least} to {most}, ranges from the smaller to the larger, steps from 1"
             raise ValueError(msg)
         values |= set(range(low, high + 1, step))
     return values
 
 
-def _number(text: str, what: str, names: Mapping[str, int]) -> int:
+def _number(text: str, unit: str, names: Mapping[str, int]) -> int:
     number = names.get(text.lower())
     if number is None:
         if not (text.isascii() and text.isdigit() and len(text) <= 4):  # noqa: PLR2004 - more digits than any value has
-            msg = f"{text[:20]!r} is no {what}"
+            msg = f"{text[:20]!r} is no {unit}"
             raise ValueError(msg)
         number = int(text)
     return number

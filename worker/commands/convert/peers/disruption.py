@@ -29,14 +29,14 @@ def read_disruption(disruption: Fields, *, is_static: bool) -> Json:
     Raises:
         BadSetting: a setting has another form.
     """
-    told = disruption.remarks
+    remarks = disruption.remarks
     policy = disruption.text("consolidationPolicy") or "WhenEmptyOrUnderutilized"
     if policy not in _POLICIES:
         raise BadSetting(
             disruption.key_of("consolidationPolicy"), f"{quoted(policy)} must be one of {', '.join(_POLICIES)}"
         )
     if policy == "Balanced":
-        told.differs(
+        remarks.differs(
             disruption.key_of("consolidationPolicy"), "scaleDown.consolidate weighs each step against movePrice"
         )
     after = disruption.given.get("consolidateAfter")
@@ -45,7 +45,7 @@ def read_disruption(disruption: Fields, *, is_static: bool) -> Json:
     quiet = quiet or "0s"
     moves = not (is_never or is_static or policy == "WhenEmpty")
     if moves and is_zero(quiet):
-        told.differs(
+        remarks.differs(
             disruption.key_of("consolidateAfter"),
             f"consolidate.after is {_SHORTEST}, as 0s would move pods without end",
         )

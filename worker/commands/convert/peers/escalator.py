@@ -57,13 +57,14 @@ def convert_escalator(read: Sequence[PeerDocument], choice: ClassChoice) -> Conv
             for key, item in _groups(document):
                 # What is remarked stands beside its pool, so that it needs no key of the group.
                 with within(key):
-                    pools.append(_pool(item, f"{key} of {document.file}", process, names, choice))
+                    converted, remarks = _pool(item, process, names, choice)
+                pools.append(ConvertedObject(converted, key, document.file, remarks.entries))
         except BadSetting as error:
             raise document.bad(str(error)) from None
     if not pools:
         raise read[0].bad(f"{_GROUPS}: is missing: no file has any")
     if choice.given is None:
-        pools.append(hetzner_class("default", "no setting: Escalator has no class", Remarks(OPTIONS)))
+        pools.append(hetzner_class("default", "no setting: Escalator has no class", "", Remarks(OPTIONS)))
     return Conversion(pools, process.remarks)
 
 
@@ -87,7 +88,7 @@ def _process(read: Sequence[PeerDocument]) -> _Process:
     if parse_duration(every) < parse_duration(_LEAST_EVERY):
         remarks.differs("--scaninterval", f"scaleDown.group.every is {_LEAST_EVERY}, the shortest there is")
         every = _LEAST_EVERY
-    return _Process(every, is_dry, remarks.told)
+    return _Process(every, is_dry, remarks.entries)
 
 
 def _groups(document: PeerDocument) -> Iterator[tuple[str, Any]]:
@@ -131,7 +132,7 @@ def _listed(value: object, key: str) -> Iterator[tuple[str, Any]]:
     yield from outer.items(_GROUPS)
 
 
-def _pool(item: Any, origin: str, process: _Process, names: NamesInUse, choice: ClassChoice) -> ConvertedObject:
+def _pool(item: Any, process: _Process, names: NamesInUse, choice: ClassChoice) -> tuple[Json, Remarks]:
     remarks = Remarks(OPTIONS)
     group = Fields(item, remarks)
     name = names.of_peer(group, "name")
@@ -154,7 +155,7 @@ def _pool(item: Any, origin: str, process: _Process, names: NamesInUse, choice: 
         _left(group, "taint_effect")
     _pass_over_usual(aws)
     group.finish()
-    return ConvertedObject(pool(name, spec), origin, remarks.told)
+    return pool(name, spec), remarks
 
 
 def _left(fields: Fields, part: str) -> None:

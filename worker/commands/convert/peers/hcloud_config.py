@@ -7,14 +7,16 @@ import base64
 import binascii
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
+from pydantic import TypeAdapter
 from pydantic_core import from_json
 
+from api.v1alpha1.hetzner_node_class import HetznerImage, HetznerNetwork, Name
 from worker.commands.convert.fields import BadSetting, Fields, quoted
 from worker.commands.convert.flags import whole_number
 from worker.commands.convert.peer_setting import Remarks
-from worker.commands.convert.pools import labels, some, taints
+from worker.commands.convert.pools import fault, labels, some, taints
 from worker.commands.convert.tables.cluster_autoscaler import CONFIG, VARIABLES
 from worker.commands.convert.writing import Json
 
@@ -22,6 +24,11 @@ CLUSTER_CONFIG: Final = "HCLOUD_CLUSTER_CONFIG"
 _PREFIX: Final = "HCLOUD_"
 _TRUE: Final = ("1", "t", "true", "True", "TRUE", "T")
 _MOST_MINUTES: Final = 1440
+_DIGITS: Final = 18
+_T = TypeVar("_T")
+_NAME: Final = TypeAdapter(Name)
+_IMAGE: Final = TypeAdapter(HetznerImage)
+_NETWORK: Final = TypeAdapter(HetznerNetwork)
 
 
 @dataclass(slots=True)
@@ -51,10 +58,10 @@ def read_variables(variables: Mapping[str, Mapping[str, Any]], namespace: str, r
     image = values.get(f"{_PREFIX}IMAGE")
     config.class_settings = some(
         tokenSecretRef=_token(variables, namespace),
-        image=None if not image else _image(image),
-        networks=[{"name": network}] if network else None,
-        firewalls=[firewall] if firewall else None,
-        sshKeys=[key] if key else None,
+        image=None if not image else _image(f"{_PREFIX}IMAGE", image),
+        networks=[{"name": _name(f"{_PREFIX}NETWORK", network)}] if network else None,
+        firewalls=[_name(f"{_PREFIX}FIREWALL", firewall)] if firewall else None,
+        sshKeys=[_name(f"{_PREFIX}SSH_KEY", key)] if key else None,
         enableIPv4=_flag(values, "PUBLIC_IPV4"),
         enableIPv6=_flag(values, "PUBLIC_IPV6"),
     )
@@ -85,17 +92,17 @@ def read_cluster_config(value: object, key: str, config: HcloudConfig) -> None:
     if images:
         config.class_settings["imageByArchitecture"] = images
         config.class_settings.setdefault("image", images.get("amd64") or images["arm64"])
-    _set_range(config.class_settings, whole.text("defaultSubnetIPRange"))
+    _set_range(config.class_settings, whole.key_of("defaultSubnetIPRange"), whole.text("defaultSubnetIPRange"))
     groups = whole.inner("nodeConfigs")
     for name in groups.given:
-        told = Remarks(CONFIG)
+        own = Remarks(CONFIG)
         given = groups.take(name)
-        group = Fields(given, told, key=groups.key_of(name), name="nodeConfigs")
-        config.of_groups[name] = *_of_group(group, config.class_settings), told
+        group = Fields(given, own, key=groups.key_of(name), name="nodeConfigs")
+        config.of_groups[name] = *_of_group(group, config.class_settings), own
         group.finish()
     whole.finish()
-    for _, _, told in config.of_groups.values():
-        told.told += remarks.told
+    for _, _, own in config.of_groups.values():
+        own.entries += remarks.entries
 
 
 def _of_group(group: Fields, common: Json) -> tuple[Json, Json]:
@@ -115,7 +122,7 @@ def _of_group(group: Fields, common: Json) -> tuple[Json, Json]:
     address_range = group.text("subnetIPRange")
     if address_range and common.get("networks"):
         settings["networks"] = [dict(common["networks"][0])]
-        _set_range(settings, address_range)
+        _set_range(settings, group.key_of("subnetIPRange"), address_range)
     elif address_range:
         group.remarks.no_equal(group.key_of("subnetIPRange"), "left out: no HCLOUD_NETWORK says of which network")
     return settings, some(labels=labels(group, "labels"), taints=taints(group, "taints") or None)
@@ -124,25 +131,39 @@ def _of_group(group: Fields, common: Json) -> tuple[Json, Json]:
 def _name(key: str, value: object) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int):
         raise BadSetting(key, f"{quoted(value)} must be a name or an id")
-    return str(value)
+    return _checked(key, str(value), _NAME)
 
 
 def _images(fields: Fields) -> Json:
     names = {part: fields.text(part) for part in ("amd64", "arm64")}
     fields.finish()
-    return {part: _image(name) for part, name in names.items() if name}
+    return {part: _image(fields.key_of(part), name) for part, name in names.items() if name}
 
 
-def _image(text: str) -> Json:
+def _image(key: str, text: str) -> Json:
     """Return an image by id, by label selector or by name."""
-    if text.isascii() and text.isdigit():
-        return {"id": int(text)}
-    return {"selector": text} if any(sign in text for sign in "=!,( ") else {"name": text}
+    if text.isascii() and text.isdigit() and len(text) <= _DIGITS:
+        return _checked(key, {"id": int(text)}, _IMAGE)
+    return _checked(key, {"selector": text} if any(sign in text for sign in "=!,( ") else {"name": text}, _IMAGE)
 
 
-def _set_range(settings: Json, address_range: str | None) -> None:
+def _set_range(settings: Json, key: str, address_range: str | None) -> None:
     if address_range and settings.get("networks"):
-        settings["networks"] = [{**network, "subnetIPRange": address_range} for network in settings["networks"]]
+        settings["networks"] = [
+            _checked(key, {**network, "subnetIPRange": address_range}, _NETWORK) for network in settings["networks"]
+        ]
+
+
+def _checked(key: str, value: _T, form: TypeAdapter[Any]) -> _T:
+    """Return what a field of a class takes.
+
+    Raises:
+        BadSetting: it does not take it.
+    """
+    reason = fault(form, value)
+    if reason is not None:
+        raise BadSetting(key, f"is nothing that a HetznerNodeClass takes: {reason}")
+    return value
 
 
 def _token(variables: Mapping[str, Mapping[str, Any]], namespace: str) -> Json | None:

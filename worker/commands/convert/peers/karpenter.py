@@ -76,7 +76,9 @@ def convert_karpenter(read: Sequence[PeerDocument], choice: ClassChoice) -> Conv
         for each in pools:
             name = each.item["spec"]["template"]["classRef"]["name"]
             if name not in classes:
-                classes[name] = hetzner_class(name, f"no setting: the class of {each.shown} is in no file", Remarks({}))
+                classes[name] = hetzner_class(
+                    name, f"no setting: the class of {each.shown} is in no file", "", Remarks({})
+                )
     return Conversion([*pools, *classes.values()], (), passed_over)
 
 
@@ -119,7 +121,7 @@ def _pool(document: PeerDocument, names: NamesInUse, choice: ClassChoice) -> Con
         reason = "Growth waits until others have taken them off: the user data sets them on the Node"
         remarks.differs(of_nodes.key_of("startupTaints"), reason)
     spec.finish()
-    return ConvertedObject(pool(name, made), f"{document.shown} of {document.file}", remarks.told)
+    return ConvertedObject(pool(name, made), document.shown, document.file, remarks.entries)
 
 
 def _class_ref(of_nodes: Fields, remarks: Remarks) -> tuple[str, bool]:
@@ -223,7 +225,7 @@ def _add_class(
     if is_ec2:
         spec = whole.inner("spec")
         kubelet = spec.inner("kubelet")
-        kept = some(
+        its_kubelet = some(
             maxPods=kubelet.whole("maxPods", 1, 1000),
             kubeReserved=_reserved(kubelet, "kubeReserved"),
             systemReserved=_reserved(kubelet, "systemReserved"),
@@ -232,16 +234,16 @@ def _add_class(
             if part not in ("maxPods", "kubeReserved", "systemReserved"):
                 kubelet.take(part)
                 remarks.no_equal(kubelet.key_of(part), EC2_CLASS["spec.kubelet"].why)
-        settings = some(serverLabels=labels(spec, "tags"), kubelet=kept or None)
+        settings = some(serverLabels=labels(spec, "tags"), kubelet=its_kubelet or None)
         spec.finish()
     elif "spec" in whole.given:
         remarks.left_over("spec", "spec")
     if choice.given is None:
-        classes[name] = hetzner_class(name, f"{document.shown} of {document.file}", remarks, **settings)
+        classes[name] = hetzner_class(name, document.shown, document.file, remarks, **settings)
 
 
 def _reserved(kubelet: Fields, part: str) -> Json | None:
-    """Return what is kept of a machine; resources that cannot be kept are remarked."""
+    """Return what is reserved of a machine; resources that cannot be are remarked."""
     reserved: Any = kubelet.take(part)
     if reserved is None:
         return None

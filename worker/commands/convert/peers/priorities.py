@@ -106,7 +106,7 @@ def pattern_pool(priorities: GroupPriorities, class_ref: Json, file: str) -> Con
         "template": {"classRef": class_ref},
         "scaleUp": {"choose": "priority"},
     }
-    return ConvertedObject(pool("default", spec), f"ConfigMap {NAME} of {file}", remarks.told)
+    return ConvertedObject(pool("default", spec), f"ConfigMap {NAME}", file, remarks.entries)
 
 
 def _pattern(expression: str) -> str | None:

@@ -28,7 +28,7 @@ _OTHER_PLACES: Final = "places of another cloud: spec.locations names those of t
 
 
 @dataclass(slots=True)
-class PoolChoice:
+class RequiredTypes:
     """What a pool's requirements come to."""
 
     is_of_other_cloud: bool
@@ -46,13 +46,13 @@ class PoolChoice:
         return [{"requirements": self.requirements}] if self.requirements else [dict(ANY_TYPE)]
 
 
-def read_requirements(spec: Fields, *, is_of_other_cloud: bool) -> PoolChoice:
+def read_requirements(spec: Fields, *, is_of_other_cloud: bool) -> RequiredTypes:
     """Return what the requirements come to; what cannot be said is remarked.
 
     Raises:
         BadSetting: one has no key, no operator that there is, or values that do not go with it.
     """
-    choice = PoolChoice(is_of_other_cloud)
+    choice = RequiredTypes(is_of_other_cloud)
     for each in spec.mappings("requirements"):
         key = each.text("key", is_required=True) or ""
         operator = each.text("operator", is_required=True) or ""
@@ -80,32 +80,32 @@ def _text(where: str, value: object) -> str:
     return value
 
 
-def _take(choice: PoolChoice, each: Fields, key: str, operator: str, values: Sequence[str]) -> None:
+def _take(choice: RequiredTypes, each: Fields, key: str, operator: str, values: Sequence[str]) -> None:
     """Add what one requirement says."""
-    told = each.remarks
+    remarks = each.remarks
     where = f"{each.key} ({key} {operator})"
     row = REQUIREMENTS.get(key)
     if row is None:
         _add_label(choice, each, key, operator, values)
     elif row.becomes == "serverTypes[].requirements":
-        _add_requirement(choice, each, operator, values, ours=row.why.split(",")[0])
+        _add_requirement(choice, each, operator, values, fact=row.why.split(",")[0])
     elif row.becomes == "serverTypes[].name":
         if choice.is_of_other_cloud:
-            told.no_equal(where, "types of another cloud: serverTypes name those of the class")
+            remarks.no_equal(where, "types of another cloud: serverTypes name those of the class")
         elif operator == "In":
             choice.names += [_name(each, value) for value in dict.fromkeys(values) if value.lower() not in choice.names]
         else:
-            told.no_equal(where, "serverTypes name what may be bought, and not what may not")
+            remarks.no_equal(where, "serverTypes name what may be bought, and not what may not")
     elif row.becomes == "locations":
         if choice.is_of_other_cloud:
-            told.no_equal(where, _OTHER_PLACES)
+            remarks.no_equal(where, _OTHER_PLACES)
         elif operator == "In":
             places = [_DATA_CENTRE.sub("", _name(each, value)) for value in values]
             choice.locations += [place for place in dict.fromkeys(places) if place not in choice.locations]
         else:
-            told.no_equal(where, "spec.locations names where machines may be bought, and not where not")
+            remarks.no_equal(where, "spec.locations names where machines may be bought, and not where not")
     elif not _is_so_here(key, operator, values):
-        told.no_equal(where, row.why)
+        remarks.no_equal(where, row.why)
 
 
 def _name(each: Fields, value: str) -> str:
@@ -116,29 +116,29 @@ def _name(each: Fields, value: str) -> str:
 
 
 def _is_so_here(key: str, operator: str, values: Sequence[str]) -> bool:
-    """Return whether each machine of ours is so: Linux, and on demand."""
+    """Return whether each machine of Growth is so: Linux, and on demand."""
     if operator == "Exists":
         return True
     usual = "linux" if key.endswith("/os") else "on-demand" if key.endswith("capacity-type") else None
     return operator == "In" and list(values) == [usual]
 
 
-def _add_requirement(choice: PoolChoice, each: Fields, operator: str, values: Sequence[str], *, ours: str) -> None:
+def _add_requirement(choice: RequiredTypes, each: Fields, operator: str, values: Sequence[str], *, fact: str) -> None:
     where = f"{each.key} ({each.given['key']} {operator})"
-    if operator in ("Exists", "DoesNotExist") or (ours == "architecture" and operator in _BOUNDS):
-        each.remarks.no_equal(where, f"{ours} is known of each type: it is compared with values")
+    if operator in ("Exists", "DoesNotExist") or (fact == "architecture" and operator in _BOUNDS):
+        each.remarks.no_equal(where, f"{fact} is known of each type: it is compared with values")
         return
     for value in values:
-        if not re.fullmatch(_KEYS[ours], value):
-            raise BadSetting(each.key_of("values"), f"{quoted(value)} is no {ours}")
+        if not re.fullmatch(_KEYS[fact], value):
+            raise BadSetting(each.key_of("values"), f"{quoted(value)} is no {fact}")
     if not values or len(values) > _MOST_VALUES or len(choice.requirements) >= _MOST_REQUIREMENTS:
         each.remarks.no_equal(where, f"left out: at most {_MOST_VALUES} values and {_MOST_REQUIREMENTS} requirements")
         return
-    told = [f"{value}Mi" if ours == "memory" else value for value in dict.fromkeys(values)]
-    choice.requirements.append({"key": ours, "operator": operator, "values": told})
+    texts = [f"{value}Mi" if fact == "memory" else value for value in dict.fromkeys(values)]
+    choice.requirements.append({"key": fact, "operator": operator, "values": texts})
 
 
-def _add_label(choice: PoolChoice, each: Fields, key: str, operator: str, values: Sequence[str]) -> None:
+def _add_label(choice: RequiredTypes, each: Fields, key: str, operator: str, values: Sequence[str]) -> None:
     """Add a label of the user, which Karpenter puts on its Nodes: of several values it takes what a pod asks for."""
     where = f"{each.key} ({key} {operator})"
     if operator != "In" or len(values) > 1:

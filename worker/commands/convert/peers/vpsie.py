@@ -70,8 +70,10 @@ def convert_vpsie(read: Sequence[PeerDocument], choice: ClassChoice) -> Conversi
     if not pools:
         raise read[0].bad(f"kind: {quoted(read[0].kind)} is no NodeGroup of {_GROUP}v1alpha1, and no file has any")
     if choice.given is None:
-        pools.append(hetzner_class("default", "no setting: VPSie's groups say what their machines are", Remarks({})))
-    return Conversion(pools, common.remarks.told, passed_over)
+        pools.append(
+            hetzner_class("default", "no setting: VPSie's groups say what their machines are", "", Remarks({}))
+        )
+    return Conversion(pools, common.remarks.entries, passed_over)
 
 
 def _common(read: Sequence[PeerDocument]) -> _Common:
@@ -148,7 +150,7 @@ def _pool(document: PeerDocument, common: _Common, names: NamesInUse, choice: Cl
         if isinstance(group.given.get(part), Mapping) and not group.given[part].get("enabled"):
             group.take(part)
     group.finish()
-    return ConvertedObject(pool(name, spec), f"{document.shown} of {document.file}", remarks.told)
+    return ConvertedObject(pool(name, spec), document.shown, document.file, remarks.entries)
 
 
 def _server_types(group: Fields) -> tuple[list[Json], bool]:

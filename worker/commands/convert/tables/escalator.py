@@ -30,7 +30,7 @@ OPTIONS: Final[PeerTable] = {
     "soft_delete_grace_period": equal("scaleDown.softGrace", "with scaleDown.mode wait"),
     "hard_delete_grace_period": equal("scaleDown.hardGrace"),
     "scale_up_cool_down_period": equal("scaleUp.lock.min"),
-    "scale_up_cool_down_timeout": equal("scaleUp.lock.max", "Escalator itself ignores it since 2018"),
+    "scale_up_cool_down_timeout": equal("scaleUp.lock.max", "Escalator itself ignores it"),
     "scale_on_starve": equal("scaleUp.starvation"),
     "taint_effect": none(
         "NoSchedule always: a machine is empty for sure only if no new pod can land on it, and NoExecute throws pods"
