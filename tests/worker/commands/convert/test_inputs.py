@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.api.cel_rules import complaints
 from tests.worker.commands.convert.inputs_read import CLASS, INPUTS, cases, converted, objects
 from tests.worker.hetzner_dump import hetzner_class
+from worker.commands.convert.command import convert
 from worker.commands.plan.command import plan
 
 CASES = [pytest.param(peer, files, id=f"{peer}-{files[-1].rsplit('/', 1)[-1]}") for peer, files in cases()]
@@ -68,6 +70,7 @@ def test_an_input_becomes_objects_that_can_be_read(peer, files):
     named = {item["spec"]["template"]["classRef"]["name"] for item in of_pools}
     assert of_pools
     assert named == {item["metadata"]["name"] for item in items if item["kind"] == "HetznerNodeClass"}
+    assert [complaint for item in items for complaint in complaints(item)] == []
     assert converted(peer, *files) == converted(peer, *files)
 
 
@@ -95,3 +98,25 @@ def test_no_secret_is_printed(peer, files):
     text = converted(peer, *files) + converted(peer, *files, check=True)
     assert "nobody-may-see" not in text
     assert "c2VjcmV0" not in text
+
+
+def test_only_what_has_no_equal_is_listed_and_an_unknown_setting_is_exit_code_1(capsys):
+    assert convert("escalator", str(INPUTS / "escalator" / "from-zero.yaml"), check=True) == 0
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.startswith("NodePool nightly: cloud_provider_group_name: Growth buys each machine by itself")
+    assert convert("escalator", str(INPUTS / "escalator" / "cloud-bounds.yaml"), check=True) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split(": ")[1] for line in lines] == [
+        "max_nodes",
+        "max_node_age",
+        "cloud_provider_group_name",
+        "circuit_breaker_threshold",
+    ]
+    assert "not known" in lines[-1]
+
+
+def test_objects_of_others_are_passed_over_and_told(capsys):
+    file = str(INPUTS / "cluster-autoscaler" / "discovered.yaml")
+    assert convert("cluster-autoscaler", file) == 0
+    told = f"passed over, as it is none of cluster-autoscaler's settings: {file}: ServiceAccount cluster-autoscaler"
+    assert capsys.readouterr().err == f"growth: {told}\n"

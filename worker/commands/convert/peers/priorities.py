@@ -21,6 +21,8 @@ MOST: Final = 1000
 """Of spec.priority."""
 _LONGEST: Final = 200
 _LONGEST_PATTERN: Final = 63
+_NESTED: Final = re.compile(r"[+*}][)]+[+*{]|[)][+*{].*[)][+*{]")
+"""Go's engine takes time that grows with the text alone; Python's tries out the many ways in which these may match."""
 _KEY: Final = "data[priorities]"
 
 
@@ -82,6 +84,10 @@ def _rows(priority: object, expressions: object) -> list[tuple[int, str, re.Patt
         where = f"{key}[{index}]"
         if not isinstance(expression, str) or len(expression) > _LONGEST:
             raise BadSetting(where, f"{quoted(expression)} must be an expression of at most {_LONGEST} characters")
+        if _NESTED.search(expression):
+            raise BadSetting(
+                where, f"{quoted(expression)} repeats what is repeated, which could take for ever: say it without"
+            )
         try:
             rows.append((priority, where, re.compile(expression)))
         except (re.error, RecursionError, OverflowError):
