@@ -13,8 +13,6 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic.alias_generators import to_camel
 from pydantic_core import ErrorDetails
 
-from api.unsupported import NOT_YET, is_unsupported
-
 _TIME: Final = 'must be a time such as "2026-01-01T12:00:00Z", not {input}'
 _SENTENCES: Final = {
     "missing": "is missing",
@@ -216,7 +214,5 @@ def _unknown(model: type[Model], location: tuple[int | str, ...]) -> str:
     for step in location[:-1]:
         below = schema.get("items") if isinstance(step, int) else schema.get("properties", {}).get(step)
         schema = parts.get((below or {}).get("$ref", "").removeprefix("#/$defs/"), below or {})
-    if is_unsupported(schema, location[-1]):
-        return NOT_YET
     close = difflib.get_close_matches(str(location[-1]), schema.get("properties", {}), n=1)
     return "no such field" + (f"; did you mean {close[0]}?" if close else "")

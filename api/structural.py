@@ -17,7 +17,6 @@ from pydantic.json_schema import GenerateJsonSchema
 from api.duration import format_duration
 from api.model import Model
 from api.rules import RULES, UNIT, Schema
-from api.unsupported import UNSUPPORTED
 
 _COPIED: Final = frozenset(
     {
@@ -74,7 +73,7 @@ class _Translation:
         out: Schema = {key: schema.pop(key) for key in ("description", "type") if key in schema}
         for key, value in schema.items():
             match key:
-                case "title" | "default" | "x-growth-unit" | "x-growth-unsupported":
+                case "title" | "default" | "x-growth-unit":
                     pass  # A title is the name of a Python class; the others are told with the fields.
                 case "const":
                     out["enum"] = [value]
@@ -82,7 +81,6 @@ class _Translation:
                     out |= {key.removeprefix("exclusive").lower(): value, key: True}
                 case "properties":
                     out[key] = {name: self._field(part, f"{path}.{name}") for name, part in value.items()}
-                    out[key] |= schema.get(UNSUPPORTED, {})
                 case "items" | "additionalProperties" if isinstance(value, dict):
                     out[key] = self.translate(value, f"{path}[]")
                 case "additionalProperties" if value is False and "properties" in schema:

@@ -1,6 +1,6 @@
-"""All wrong objects that both the API server and reading refuse: `REFUSALS`, fields not supported yet, and the rest."""
+"""All wrong objects that both the API server and reading refuse: `REFUSALS`, and the rest."""
 
-from tests.api.objects import MACHINE, Object, node_class, pool, removal, request
+from tests.api.objects import MACHINE, node_class, pool, removal, request
 from tests.api.refusals import REFUSALS, Refusal
 from tests.api.wrong_budgets import WRONG_BUDGETS
 from tests.api.wrong_headroom import WRONG_HEADROOM
@@ -20,18 +20,6 @@ _TAINT = {"key": "team", "effect": "NoSchedule"}
 _BAD = {"type": "KernelDeadlock", "status": "True", "after": "10m"}
 _NEVER_AT_MIN = "rotation.onlyAtMin is true and the pool has no minimum: set limits.min, or min on a server type"
 
-
-def _not_yet(path: str, value: object) -> Refusal:
-    """Return a pool whose spec has this value at `path`, such as scaleDown.node."""
-    *parts, name = path.split(".")
-    told = f"{name} is not supported yet; leave it out"
-    fault = f"spec.{path}: is not supported yet; leave it out"
-    field: Object = {name: value}
-    return Refusal(pool(**({parts[0]: field} if parts else field)), fault, told)
-
-
-NOT_YET: dict[str, Refusal] = {}
-"""Every field of the proposed NodePool that nothing obeys yet, with the value of its example."""
 
 _FURTHER = {
     "a threshold that no field is for": Refusal(
@@ -228,12 +216,5 @@ _FURTHER = {
 }
 
 WRONG_OBJECTS = (
-    REFUSALS
-    | NOT_YET
-    | _FURTHER
-    | WRONG_HEADROOM
-    | WRONG_HETZNER_CLASSES
-    | WRONG_LIMITS
-    | WRONG_POLICIES
-    | WRONG_SERVER_TYPES
+    REFUSALS | _FURTHER | WRONG_HEADROOM | WRONG_HETZNER_CLASSES | WRONG_LIMITS | WRONG_POLICIES | WRONG_SERVER_TYPES
 )

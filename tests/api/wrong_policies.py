@@ -67,12 +67,6 @@ WRONG_POLICIES = {
         "should be less than or equal to 100",
         by_rule=False,
     ),
-    "a basis that there is not": Refusal(
-        pool(scaleDown={"node": {"basis": "limits"}}),
-        "spec.scaleDown.node.basis: must be 'requests' or 'usage', not 'limits'",
-        "Unsupported value",
-        by_rule=False,
-    ),
     "an order that there is not": Refusal(
         pool(scaleDown={"order": "newest"}),
         "spec.scaleDown.order: must be 'dearest', 'oldest' or 'leastUtilised', not 'newest'",

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.api.objects import Object, pool
-from tests.api.wrong_objects import NOT_YET, WRONG_OBJECTS
+from tests.api.wrong_objects import WRONG_OBJECTS
 from tests.e2e.api_server import Refused
 from tests.e2e.harness import ControlPlane
 
@@ -53,21 +53,12 @@ def test_a_wrong_object_is_refused_with_our_words(cluster, name):
         assert len(refusal.causes) == 1, "one fault is told of in one line"
 
 
-@pytest.mark.parametrize("path", NOT_YET)
-def test_what_is_not_supported_yet_is_refused_also_from_a_client_that_asks_for_no_validation(cluster, path):
-    wrong = NOT_YET[path]
-    message = str(refused(cluster, wrong.given, validation="Ignore"))
-    assert f"spec.{path}: Invalid value" in message.replace("[0]", "")
-    assert wrong.says in message
-
-
-def test_a_patch_of_what_is_not_supported_yet_is_refused(cluster):
+def test_a_patch_to_what_is_wrong_is_refused_and_null_takes_a_field_away(cluster):
     cluster.kubectl("apply", "--filename=-", stdin=json.dumps(pool(name="wrong-objects")))
     try:
-        patch = json.dumps({"spec": {"scaleDown": {"node": {"cpuPercent": 50}}}})
+        patch = json.dumps({"spec": {"scaleDown": {"node": {"cpuPercent": 500}}}})
         message = refusal(cluster, "patch", "gnp", "wrong-objects", "--type=merge", f"--patch={patch}")
-        assert "spec.scaleDown.node: Invalid value" in message
-        assert "node is not supported yet; leave it out" in message
+        assert "spec.scaleDown.node.cpuPercent: Invalid value" in message
         # Null is how a field is taken away, and how its absence may be written.
         cluster.kubectl("patch", "gnp", "wrong-objects", "--type=merge", '--patch={"spec":{"scaleDown":{"node":null}}}')
     finally:

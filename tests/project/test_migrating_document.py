@@ -5,10 +5,9 @@ import subprocess
 
 import pytest
 
-from api.unsupported import OF_SCALE_DOWN, OF_SPEC, OF_TEMPLATE, UNSUPPORTED
 from api.v1alpha1.node_pool import NodePoolSpec, NodeTemplate
 from api.v1alpha1.scale_down import ScaleDown
-from pages.conversions import FILE, TABLES, main, page
+from pages.conversions import TABLES
 from tests.e2e.printed import differences
 from tests.project.documents import ROOT, commands
 from worker.commands.convert.command import CONVERTERS
@@ -56,31 +55,3 @@ def test_fields_of_an_earlier_proposal_have_their_successors():
     assert {name for name, _ in rows} == set(GONE)
     for name, model in GONE.items():
         assert name.rpartition(".")[2] not in {field.alias or part for part, field in model.model_fields.items()}
-    refused = {*OF_SPEC[UNSUPPORTED], *OF_TEMPLATE[UNSUPPORTED], *OF_SCALE_DOWN[UNSUPPORTED]}
-    assert {name.rpartition(".")[2] for name in GONE} <= refused
-
-
-def test_the_page_of_settings_is_fresh(tmp_path):
-    assert main(["--check"]) == 0, "run make drawings"
-    assert main(["--check"], tmp_path / FILE.name) == 1
-
-
-def test_the_page_has_each_setting_of_each_peer():
-    text = page()
-    for peer, tables in TABLES.items():
-        _, _, section = text.partition(f"## {peer}\n")
-        for table in tables.values():
-            assert [name for name in table if f"`{name}`" not in section] == []
-
-
-def test_fields_that_settings_become_are_fields():
-    """A first word of a path is a field of spec, or another part of the object that the row names."""
-    fields = {field.alias or part for part, field in NodePoolSpec.model_fields.items()}
-    first = {
-        re.split(r"[.\[]", row.becomes)[0]
-        for peer in ("Escalator", "VPSie")
-        for table in TABLES[peer].values()
-        for row in table.values()
-        if row.becomes and " " not in row.becomes
-    }
-    assert first <= fields | {"metadata"}

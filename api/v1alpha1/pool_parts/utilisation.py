@@ -1,7 +1,7 @@
 """When machines go because too little of them is used: judged for the pool as a whole, and for each machine."""
 
 from datetime import timedelta
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final
 
 from pydantic import Field, model_validator
 
@@ -45,15 +45,11 @@ class GroupUtilisation(Model):
 
 
 class NodeUtilisation(Model):
-    """A machine goes once both its cpu and its memory have been used little for some time."""
+    """A machine goes once its pods have requested little of its cpu and of its memory for some time."""
 
     cpu_percent: Share = 50
-    """It is used little while its share of cpu is below this."""
+    """It is used little while the share of its cpu that pods request is below this, in percent."""
     memory_percent: Share = 50
-    """It is used little while its share of memory is below this, too."""
+    """It is used little while the share of its memory that pods request is below this, too, in percent."""
     window: PositiveDuration = timedelta(minutes=10)
-    """How long it must have been so, but for some of the time."""
-    fraction: Annotated[int, Field(strict=True, ge=1, le=100)] = 80
-    """Share of the window, in percent, in which it must have been used little; so must its average be."""
-    basis: Literal["requests", "usage"] = "requests"
-    """What counts: the requests of its pods, or what metrics.k8s.io says is used."""
+    """How long it must have been so without a break."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import ClassVar, Final, TypeVar
 
-from api.keys import ANNOTATION_IDLE_SINCE, LABEL_POOL
+from api.keys import ANNOTATION_IDLE_SINCE, ANNOTATION_UNDERUSED_SINCE, LABEL_POOL
 from api.meta import format_timestamp
 from api.v1alpha1.node_pool import NodePool
 from planner.lifecycle.step import shortened
@@ -98,7 +98,8 @@ def _open(pool: NodePool) -> NodePool:
 
 def _idle(node: Node, now: datetime) -> Node:
     since = format_timestamp((node.created_at or now).replace(microsecond=0))
-    return replace(node, annotations={ANNOTATION_IDLE_SINCE: since, **node.annotations})
+    marks = {ANNOTATION_IDLE_SINCE: since, ANNOTATION_UNDERUSED_SINCE: since}
+    return replace(node, annotations=marks | dict(node.annotations))
 
 
 def _bought(dry_run: DryRun) -> str:

@@ -1,8 +1,7 @@
 """The use of each machine: one that has been used little for the whole of a window goes.
 
 Since when it is so without a break stands on its Node, so that no round must remember it. A round knows what pods ask
-for now and not what they asked for before, so the window is whole or not at all: `fraction` has no meaning for it. A
-pod that comes begins it anew.
+for now and not what they asked for before, so the window is whole or not at all. A pod that comes begins it anew.
 Source: VPSie's scale-down; Cluster Autoscaler, FAQ, "How does scale-down work?".
 """
 
@@ -31,7 +30,7 @@ class LittleUsedMachines:
         wishes = {
             pool.metadata.name: pool.spec.scale_down.node
             for pool in shrinking_pools(view)
-            if pool.spec.scale_down.node is not None and pool.spec.scale_down.node.basis == "requests"
+            if pool.spec.scale_down.node is not None
         }
         since: dict[str, datetime] = {}
         marks: dict[str, datetime | None] = {}

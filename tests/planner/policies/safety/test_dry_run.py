@@ -15,7 +15,7 @@ from tests.planner.scenes import scene, seat
 IDLE = {"growth.dev/idle-since": "2026-01-01T00:00:00Z"}
 OWN = {"growth.dev/pool": "dry"}
 OPEN = node_pool("open", types=["cx42"], matchUnselectedPods=True)
-MARKS = {"idle_since", "pods_since", "template_hashes"}
+MARKS = {"idle_since", "pods_since", "template_hashes", "underused_since"}
 """What a plan writes on Nodes, by their names."""
 
 

@@ -83,7 +83,7 @@ def scale_down(flags: Flags) -> Json:
 
 def _node(percent: int, unneeded: str) -> Json:
     window = _SHORTEST if is_zero(unneeded) else unneeded
-    return {"cpuPercent": percent, "memoryPercent": percent, "window": window, "fraction": 100, "basis": "requests"}
+    return {"cpuPercent": percent, "memoryPercent": percent, "window": window}
 
 
 def _longer_than_zero(duration: str | None) -> str | None:

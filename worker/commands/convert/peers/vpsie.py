@@ -185,9 +185,11 @@ def _scale_down(group: Fields, document: PeerDocument, common: _Common, remarks:
         "cpuPercent": _or(policy.whole("cpuThreshold", 0, 100), 50),
         "memoryPercent": _or(policy.whole("memoryThreshold", 0, 100), 50),
         "window": seconds(window) if window else "10m",
-        "fraction": 80,
-        "basis": "usage",
     }
+    remarks.differs(
+        "spec.scaleDownPolicy",
+        "cpuThreshold and memoryThreshold are of what pods request, not of what metrics-server tells",
+    )
     says = _annotations(document)
     is_off = says.get("autoscaler.vpsie.com/scale-down") == "disabled"
     is_on = policy.flag("enabled") is not False and not is_off

@@ -60,7 +60,7 @@ FLAGS: Final[PeerTable] = {
     "--status-taint": none(_TAINTS),
     "--scale-down-enabled": equal("scaleDown.mode", "false: none"),
     "--scale-down-unneeded-time": equal("scaleDown.idleAfter", "and scaleDown.node.window"),
-    "--scale-down-utilization-threshold": equal("scaleDown.node", "cpuPercent and memoryPercent, basis requests"),
+    "--scale-down-utilization-threshold": equal("scaleDown.node", "cpuPercent and memoryPercent"),
     "--scale-down-gpu-utilization-threshold": none("scaleDown.node is about cpu and memory"),
     "--scale-down-delay-after-add": equal("scaleDown.cooldownAfterScaleUp", "of the same pool"),
     "--scale-down-delay-after-delete": equal("scaleDown.cooldownAfterScaleDown", "of the same pool"),
