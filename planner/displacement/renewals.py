@@ -117,7 +117,7 @@ def _sorted(proposals: Sequence[Proposal], view: PolicyView) -> _Sorted:
             continue
         elif (
             proposal.evicts
-            or (proposal.quota is not None and not proposal.shrinks)
+            or (proposal.quota is not None and _moves_pods(proposal, candidate))
             or (proposal.renews and _is_kept(candidate, view, budget))
         ):
             named.add(proposal.machine)
@@ -128,6 +128,11 @@ def _sorted(proposals: Sequence[Proposal], view: PolicyView) -> _Sorted:
             made.plain.append(proposal)
             made.leaving.add(proposal.machine)
     return made
+
+
+def _moves_pods(proposal: Proposal, candidate: Candidate) -> bool:
+    """Return whether pods on the machine need other places: in mode `wait` they end where they are."""
+    return not proposal.shrinks and candidate.pool.spec.scale_down.mode != "wait"
 
 
 def _is_kept(candidate: Candidate, view: PolicyView, budget: Budget) -> bool:

@@ -105,8 +105,10 @@ def test_row_39_to_none_at_all():
         "44: at its max": (10, 26, 0),
     },
 )
-def test_rows_41_to_44_over_max(nodes: int, pods: int, goes: int):
-    given = fleet(nodes, (2000, 8000), pods, (500, 1000), group=group(40, 50, 2, 5), limits={"min": 5, "max": 10})
+@pytest.mark.parametrize("mode", ["drain", "wait"])
+def test_rows_41_to_44_over_max(nodes: int, pods: int, goes: int, mode: str):
+    bounds = {"min": 5, "max": 10}
+    given = fleet(nodes, (2000, 8000), pods, (500, 1000), group=group(40, 50, 2, 5), limits=bounds, mode=mode)
     given.pools[0]["spec"]["scaleUp"] = {"estimators": ["threshold"], "thresholdPercent": 80}
     made = plan(given.snapshot())
     assert [removal.reason for removal in made.removals] == ["OverMax"] * goes

@@ -21,6 +21,7 @@ from planner.model.plan import BudgetState, Reason
 from planner.policies.pace.never_open import never_open
 from planner.policies.pace.time_zones import time_zone
 from planner.policies.pace.windows import changes, is_open, next_change
+from planner.report.pool_report import OVER_MAX
 from planner.supply.machines import Machine
 
 REPAIR: Final = "Repair"
@@ -162,7 +163,7 @@ class PoolBudgets:
 
     def _only_waits(self, reason: str) -> bool:
         """Return whether no pod must move for it: where machines wait for their pods to end, rates alone pace them."""
-        return reason == UNDERUSED and self._pool.spec.scale_down.mode == "wait"
+        return reason in (UNDERUSED, OVER_MAX) and self._pool.spec.scale_down.mode == "wait"
 
     def _used(self, reasons: Iterable[str], more: Mapping[str, int]) -> int:
         return sum(self._going[reason] + more.get(reason, 0) for reason in reasons)

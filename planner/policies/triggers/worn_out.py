@@ -101,9 +101,11 @@ def advice(
 
 def _proposal(pool: NodePool, due: DueMachine, wear: Wear, quota: Quota | None, now: datetime) -> Proposal | None:
     machine, node = due.machine, due.machine.node
-    drains, empty = pool.spec.scale_down.mode == "drain", is_empty(machine.residents)
+    mode, empty = pool.spec.scale_down.mode, is_empty(machine.residents)
+    # One that is replaced goes when the other is there, which nobody can say of pods that end in their own time.
+    drains, waits = mode == "drain", mode == "wait" and not wear.renews
     at = due.at
-    if not empty and (not drains or node is None or not node.is_ready):
+    if not empty and (not (drains or waits) or node is None or not node.is_ready):
         # No pod can leave in order where no kubelet is: that is a dead Node's case.
         return None
     if empty and not drains and wear.waits_idle:
@@ -117,7 +119,7 @@ def _proposal(pool: NodePool, due: DueMachine, wear: Wear, quota: Quota | None, 
         reason=wear.trigger,
         why=due.why,
         at=max(at, now) if at <= now else at,
-        evicts=not empty,
+        evicts=drains and not empty,
         renews=wear.renews,
         quota=quota,
     )

@@ -124,7 +124,7 @@ def test_priorities_of_groups_are_those_of_pools():
         ("--scale-down-unready-enabled=false", "scaleDown.repair", None),
         ("--scale-down-unready-time=5m", "scaleDown.repair.after", "5m"),
         ("--max-drain-parallelism=0", "scaleDown.node", None),
-        ("--max-empty-bulk-delete=3", "scaleDown.budgets", [{"nodes": 3}, {"nodes": 1, "reasons": ["Consolidation"]}]),
+        ("--max-empty-bulk-delete=3", "scaleDown.budgets", [{"nodes": 3}, {"nodes": 1, "reasons": ["Underused"]}]),
         ("--scale-down-enabled=False", "scaleDown", {"mode": "none"}),
         ("--expendable-pods-priority-cutoff=-99", "scaleUp.expendablePriority", -99),
         ("--v=4", "scaleUp.expendablePriority", -10),

@@ -106,7 +106,7 @@ def _budgets(flags: Flags) -> tuple[list[Json], bool]:
     drained = _DRAINED_AT_ONCE if drained is None else drained
     if not most:
         return [], False
-    return [{"nodes": most}, {"nodes": drained, "reasons": ["Consolidation"]}], bool(drained)
+    return [{"nodes": most}, {"nodes": drained, "reasons": ["Underused"]}], bool(drained)
 
 
 def _percent(flags: Flags) -> int:

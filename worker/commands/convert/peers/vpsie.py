@@ -32,7 +32,7 @@ from worker.commands.convert.writing import Conversion, ConvertedObject, Json
 _GROUP: Final = "autoscaler.vpsie.com/"
 _WORKLOADS: Final = ("Deployment", "StatefulSet", "Pod")
 _HOURS: Final = re.compile("([01][0-9]|2[0-3]):([0-5][0-9])-([01][0-9]|2[0-3]):([0-5][0-9])")
-_REASONS: Final = ["Empty", "Consolidation", "Rotation", "Drift", "OverMax"]
+_REASONS: Final = ["Empty", "Underused", "Consolidation", "Rotation", "Drift", "OverMax"]
 """For which hours hold; a dead machine is repaired at any time."""
 _TYPE: Final = TypeAdapter(LabelValue)
 _MOST_SECONDS: Final = 3600

@@ -70,7 +70,7 @@ FLAGS: Final[PeerTable] = {
     "--scale-down-unready-enabled": equal("scaleDown.repair", "false: none"),
     "--max-scale-down-parallelism": equal("scaleDown.budgets"),
     "--max-empty-bulk-delete": equal("scaleDown.budgets", "the old name of --max-scale-down-parallelism"),
-    "--max-drain-parallelism": equal("scaleDown.budgets", "reasons [Consolidation]"),
+    "--max-drain-parallelism": equal("scaleDown.budgets", "reasons [Underused]"),
     "--max-graceful-termination-sec": none("pods have the grace that they ask for: no drain shortens it"),
     "--max-pod-eviction-time": equal("scaleDown.drainTimeout"),
     "--drain-priority-config": none("pods leave together; a PodDisruptionBudget says what may go at once"),
