@@ -44,10 +44,11 @@ test: .venv/dev.stamp ## unit, property, golden, workflow, replay and simulation
 	$(PYTEST) -q -n 2 --dist worksteal -m "not e2e and not chaos and not load and not nightly" $(SEEDED) \
 		--durations=40 --cpu-budget test
 
-simulate: .venv/run.stamp ## 500 random histories with faults of every kind, 40 with the Hetzner provider, then faults planted in the code
+simulate: .venv/run.stamp ## 500 random histories with faults of every kind, 40 with the Hetzner provider, 60 of pools that pace themselves, then faults planted in the code
 	$(BIN)/python -m simulator.campaign --seeds 300
 	$(BIN)/python -m simulator.campaign --first $(GROWTH_SEED) --seeds 200
 	$(BIN)/python -m simulator.campaign --provider hetzner --first $(GROWTH_SEED) --seeds 40
+	$(BIN)/python -m simulator.campaign --provider kwok-paced --first $(GROWTH_SEED) --seeds 60
 	$(BIN)/python -m simulator.campaign --mutations
 
 seeds: ## draw the next committed number, from which fresh seeds begin
@@ -72,6 +73,7 @@ search: .venv/dev.stamp ## what is too long for each change: thousands of fresh 
 	$(BIN)/python -m simulator.campaign --first $(GROWTH_SEED) --seeds 3000
 	$(BIN)/python -m simulator.campaign --provider hetzner --seeds 100
 	$(BIN)/python -m simulator.campaign --provider hetzner --first $(GROWTH_SEED) --seeds 300
+	$(BIN)/python -m simulator.campaign --provider kwok-paced --first $(GROWTH_SEED) --seeds 500
 	$(BIN)/python -m tests.e2e.harness_build
 	$(PYTEST) -q -s -m "e2e and nightly" -p no:randomly
 

@@ -21,7 +21,9 @@ def main() -> int:
     parser.add_argument("--seeds", type=int, default=1000, help="how many histories (default 1000)")
     parser.add_argument("--first", type=int, default=0, help="the first seed (default 0)")
     parser.add_argument("--jobs", type=int, default=2, help="processes (default 2)")
-    parser.add_argument("--provider", choices=PROVIDERS, default="kwok", help="whose servers (default kwok)")
+    parser.add_argument(
+        "--provider", choices=PROVIDERS, default="kwok", help="whose servers, and how pools are (default kwok)"
+    )
     parser.add_argument("--mutations", action="store_true", help="plant faults in the code and see them found")
     given = parser.parse_args()
     if given.mutations:

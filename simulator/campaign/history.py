@@ -16,6 +16,7 @@ from simulator.campaign.choices import with_choices
 from simulator.campaign.hetzner import setup as hetzner_scenario
 from simulator.campaign.hetzner.cloud_faults import HetznerWeather
 from simulator.campaign.judging.recorder import ON_TRIAL
+from simulator.campaign.paces import with_paces
 from simulator.campaign.packers import packers_of
 from simulator.campaign.policies import with_policies
 from simulator.campaign.pool_sums import with_sums
@@ -41,13 +42,18 @@ class _Kind:
     """Together so many calls may be made about servers; more would be a calling loop. Measured, as purchases."""
 
 
+PACED: Final = "kwok-paced"
+"""The provider kwok, with pools that pace how they grow and shrink."""
+_SIMULATED: Final = ("kwok", PACED)
+_KWOK: Final = _Kind(scenario.draw, KwokWeather, calls=400, calls_per_server=80, calls_per_second=0.1)
 _KINDS: Final[Mapping[str, _Kind]] = {
-    "kwok": _Kind(scenario.draw, KwokWeather, calls=400, calls_per_server=80, calls_per_second=0.1),
+    "kwok": _KWOK,
+    PACED: _KWOK,
     # An account has 3,600 calls an hour for all that use it: a lifecycle of a machine takes about ten, most in lists.
     "hetzner": _Kind(hetzner_scenario.draw, HetznerWeather, calls=60, calls_per_server=25, calls_per_second=0.3),
 }
 PROVIDERS: Final = tuple(_KINDS)
-"""Names of the providers that histories can be played with."""
+"""What histories can be played with: names of providers, and how pools are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +73,15 @@ def play(seed: int, provider: str = "kwok") -> HistoryResult:
     kind = _KINDS[provider]
     random = Random(seed)  # noqa: S311 - a simulation wants repeatable choices, not secrets
     drawn = kind.draw(random, Random(f"drains of {seed}"))  # noqa: S311 - as above
-    deaths = _deaths(seed, drawn) if provider == "kwok" else None
-    if provider == "kwok":
+    deaths = _deaths(seed, drawn) if provider in _SIMULATED else None
+    if provider in _SIMULATED:
         drawn = with_slow_starts(drawn, Random(f"starts of {seed}"))  # noqa: S311 - as above
         drawn = with_policies(drawn, Random(f"policies of {seed}"))  # noqa: S311 - as above
         drawn = with_sums(drawn, Random(f"sums of {seed}"))  # noqa: S311 - as above
         drawn = with_spare_room(drawn, Random(f"spare room of {seed}"))  # noqa: S311 - as above
         drawn = with_choices(drawn, Random(f"choices of {seed}"))  # noqa: S311 - as above
+    if provider == PACED:
+        drawn = with_paces(drawn, Random(f"paces of {seed}"))  # noqa: S311 - as above
     packers = packers_of(seed)
     scenarios: list[Scenario] = []
     wrong: list[str] = []

@@ -5,7 +5,7 @@ from typing import Annotated, Final
 
 from pydantic import Field, model_validator
 
-from api.duration import DurationOfUse, PositiveDuration
+from api.duration import PositiveDuration
 from api.model import Model
 from api.rules import rule, rules
 
@@ -32,7 +32,7 @@ class GroupUtilisation(Model):
     """Most machines that begin to go at once at the slow rate."""
     fast: Rate
     """Most machines that begin to go at once at the fast rate."""
-    every: DurationOfUse = timedelta(minutes=1)
+    every: PositiveDuration = timedelta(minutes=1)
     """How long after machines have begun to go others may."""
 
     @model_validator(mode="after")

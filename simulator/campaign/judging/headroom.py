@@ -53,11 +53,14 @@ class HeadroomJudge:
         """Each machine that is bought without pods, and has none yet, is for a minimum or for headroom."""
         name, spec = pool["metadata"]["name"], pool["spec"]
         # A round may die, or lose a write, between giving its room to pods and giving these their seats.
-        most = 1 + spec["limits"].get("min", 0) + sum(entry["count"] for entry in spec.get("headroom") or ())
+        windows = [window.get("min", 0) for window in spec.get("schedule") or ()]
+        most = 1 + max(spec["limits"].get("min", 0), *windows, 0)
+        most += sum(entry["count"] for entry in spec.get("headroom") or ())
         requests = {each["metadata"]["name"]: each for each in self._sim.world.cluster.peek(NODE_REQUESTS)}
         empty = [each for each in self._coming if not requests.get(each, {}).get("spec", {}).get("reservedFor")]
         coming = sum(self._coming[each] == name for each in empty)
-        if spec["scaleUp"].get("reserve", True) and coming > most:
+        buys_ahead = "threshold" in spec["scaleUp"].get("estimators", ())
+        if spec["scaleUp"].get("reserve", True) and coming > most and not buys_ahead:
             self.violations.append(f"{coming} machines without pods are on their way to pool {name}, of {most}")
 
     def missing(self) -> list[str]:

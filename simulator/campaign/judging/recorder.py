@@ -161,8 +161,10 @@ class Witness:
     def _note_pool(self, name: str, pool: Object) -> None:
         spec = pool["spec"]
         limits = spec.get("limits") or {}
+        # In some hours a schedule may allow more.
+        windows = [window["max"] for window in spec.get("schedule") or () if "max" in window]
         bounds = (
-            limits.get("max", _NO_BOUND),
+            max([limits.get("max", _NO_BOUND), *windows]),
             {t["name"]: t.get("max", _NO_BOUND) for t in spec["serverTypes"]},
         )
         if not self.bounds[name] or self.bounds[name][-1][1] != bounds:

@@ -22,6 +22,7 @@ from simulator.scheduling.pod_request import Amounts, amounts, pod_request
 
 _OF_AGENTS: Final = {"cpu": 450}
 """The most that the pods of a tenant's DaemonSet take of a machine."""
+_PACES: Final = ("batchMax", "maxInFlight", "breaker", "estimators")
 _SUMS: Final = ("cpu", "memory", "pricePerHour", "perNamespace")
 _NO_BOUND: Final = 10**9
 _TO_A_WRITE: Final = 60.0
@@ -190,9 +191,10 @@ def _chooses(spec: Object) -> bool:
 
 
 def _is_for_pods(spec: Object) -> bool:
-    """Return whether the pool buys types for pods alone, and bounds the number of machines alone."""
+    """Return whether the pool buys types for pods alone, and bounds the number of machines alone, at all times."""
     limits, least = spec.get("limits") or {}, any(each.get("min") for each in spec["serverTypes"])
-    return not (least or spec.get("headroom") or any(name in limits for name in _SUMS))
+    has_other_bounds = any(name in limits for name in _SUMS) or any(name in spec["scaleUp"] for name in _PACES)
+    return not (least or spec.get("headroom") or spec.get("schedule") or has_other_bounds)
 
 
 def _before(spec: Object, higher: str, bought: str) -> bool:
