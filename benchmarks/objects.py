@@ -11,7 +11,8 @@ from api.v1alpha1.kwok_node_class import KwokNodeClass
 from api.v1alpha1.node_pool import ClassRef, NodePool
 from benchmarks.catalogue import ZONES, CatalogueMachine
 from benchmarks.instance import DEDICATED, SCARCE, Instance, InstanceShape
-from planner.model.plan import NodeClass, Plan, Snapshot
+from planner.model.node_class import NodeClass
+from planner.model.plan import Plan, Snapshot
 from planner.packing.problem import PackedNode, Packing
 from planner.parsing.objects import Json, parse_objects, parse_pod
 from planner.supply.sums.price_units import price_units

@@ -46,7 +46,8 @@ from api.v1alpha1.node_pool import ClassRef, NodePool
 from api.v1alpha1.node_removal_request import NodeRemovalRequest
 from api.v1alpha1.node_request import NodeRequest, RequestPhase
 from planner.lifecycle.json_predicates import is_terminating
-from planner.model.plan import NodeClass, PlannerMemory, Problem, Snapshot
+from planner.model.node_class import NodeClass
+from planner.model.plan import PlannerMemory, Problem, Snapshot
 from planner.objects.counted_pods import heeded
 from planner.objects.storage import Volumes
 from planner.parsing.admitted import with_limit_ranges

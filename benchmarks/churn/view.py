@@ -17,7 +17,8 @@ from benchmarks.churn.stream import ChurnWorkload, Stream
 from benchmarks.churn.world import DAEMON, ChurnBudget, ChurnWorld
 from benchmarks.instance import Instance
 from benchmarks.objects import server_types_of
-from planner.model.plan import NodeClass, PlannerMemory, Snapshot
+from planner.model.node_class import NodeClass
+from planner.model.plan import PlannerMemory, Snapshot
 from planner.objects.disruption_budget import DisruptionBudget
 from planner.objects.kinds import Node, Owner, Pod, Requirement, Taint
 from planner.parsing.objects import Json, parse_daemon_set, parse_pod

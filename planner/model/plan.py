@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
 from typing import Annotated, Final
@@ -11,16 +11,14 @@ from pydantic import Field
 
 from api.meta import Timestamp
 from api.model import Payload
-from api.v1alpha1.node_class_status import NodeClassStatus
 from api.v1alpha1.node_pool import ClassRef, NodePool, NodePoolStatus
 from api.v1alpha1.node_removal_request import NodeRemovalRequest
 from api.v1alpha1.node_request import NodeRequest, Seat
+from planner.model.node_class import NodeClass
 from planner.model.saving import Potential
 from planner.objects.capacity_buffer import CapacityBuffer
-from planner.objects.class_template import ClassTemplate
 from planner.objects.disruption_budget import DisruptionBudget
 from planner.objects.kinds import DaemonSet, Node, Pod
-from planner.objects.offering import Offering
 from planner.objects.storage import Volumes
 
 
@@ -46,26 +44,6 @@ class PlannerMemory(Payload):
     """By pod class. Beyond the bound, the ones with the fewest misses are forgotten."""
     supply: str = Field(default="", max_length=64)
     """Hash of everything that could give a backed-off pod a place; a change ends every back-off."""
-
-
-@dataclass(frozen=True, slots=True)
-class NodeClass:
-    """A class as the planner sees it, whatever its kind."""
-
-    ref: ClassRef
-    offerings: tuple[Offering, ...]
-    status: NodeClassStatus = NodeClassStatus()
-    generation: int = 0
-    problem: str = ""
-    """Why its offerings cannot be used; empty when they can."""
-    barrier: str = ""
-    """Why nothing of it is bought on this cluster, though its offerings can be read; empty where it can be."""
-    refusals: Mapping[str, str] = field(default_factory=dict)
-    """Why it can never have a server type that a pool names, a sentence by type; only where something is known."""
-    billing_period: timedelta | None = None
-    """The time that each machine is billed for as soon as it begins, from its creation on; None if that is unknown."""
-    template: ClassTemplate | None = None
-    """What its machines are made with; None where that cannot be told, so that none of them drifts."""
 
 
 TOO_MUCH: Final = "TooMuchToJudge"

@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 
 from api.v1alpha1.node_pool import ClassRef, NodePool
 from api.v1alpha1.pool_server_type import PoolServerType
-from planner.model.plan import NodeClass
+from planner.model.node_class import NodeClass
 from planner.objects.offering import Offering
 from planner.supply.type_facts import PRICE, TypeInLocation, facts_of, meets
 

@@ -13,7 +13,8 @@ from api.v1alpha1.node_class_status import PartialPause
 from api.v1alpha1.node_pool import ClassRef, NodePool
 from api.v1alpha1.node_request import NodeRequest, RequestPhase
 from planner.lifecycle.request import BUYING_PAUSED, NAME_TAKEN, OF_THE_ACCOUNT, REAL_CLUSTER
-from planner.model.plan import NodeClass, Reason, Snapshot
+from planner.model.node_class import NodeClass
+from planner.model.plan import Reason, Snapshot
 from planner.objects.kinds import DaemonSet, Pod, Taint
 from planner.objects.offering import Offering, ResourceVector
 from planner.objects.predicates import DAEMON_TOLERATIONS, FIELD_NAME, NEW_HOST, is_of_system, untolerated, wants_node

@@ -5,7 +5,8 @@ Purchases and places ask for the same, so a round reads it once.
 
 from dataclasses import dataclass
 
-from planner.model.plan import NodeClass, Snapshot
+from planner.model.node_class import NodeClass
+from planner.model.plan import Snapshot
 from planner.scheduling.attachments import AttachLimits
 from planner.supply.observed.agreement import Agreements
 from planner.supply.observed.carried import Carried

@@ -10,7 +10,8 @@ from api.v1alpha1.kwok_node_class import KwokNodeClass
 from api.v1alpha1.node_pool import ClassRef, NodePool
 from api.v1alpha1.node_removal_request import NodeRemovalRequest
 from api.v1alpha1.node_request import NodeRequest
-from planner.model.plan import NodeClass, PlannerMemory, Snapshot
+from planner.model.node_class import NodeClass
+from planner.model.plan import PlannerMemory, Snapshot
 from planner.objects.capacity_buffer import CapacityBuffer
 from planner.parsing.admitted import with_limit_ranges
 from planner.parsing.objects import parse_limit_range, parse_objects, parse_pod

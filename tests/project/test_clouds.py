@@ -9,8 +9,9 @@ from activities.providers.kinds import provider_kinds
 from tests.project.documents import ROOT
 
 ROOMS = ("planner", "workflows", "activities", "worker")
-HOMES = ("activities/providers/", "worker/settings.py")
-"""Providers themselves, with the one table of what is built in, and the settings."""
+HOMES = ("activities/providers/", "worker/settings.py", "worker/commands/convert/")
+"""Providers themselves, with the one table of what is built in, the settings, and what makes a node class of a kind
+that is built in from another autoscaler's settings: each of those names its own clouds."""
 CLOUDS = re.compile("hetzner|kwok", re.IGNORECASE)
 
 

@@ -9,7 +9,8 @@ from typing import Any, Final
 from activities.ports.cluster import DAEMON_SETS, NODE_POOLS, PODS, Object
 from api.keys import LABEL_ARCH, LABEL_HOSTNAME
 from api.v1alpha1.node_pool import ClassRef, NodePool
-from planner.model.plan import NodeClass, Snapshot
+from planner.model.node_class import NodeClass
+from planner.model.plan import Snapshot
 from planner.parsing.objects import parse_objects
 from planner.plan import plan
 from simulator.catalogue import machine, node_class, node_pool

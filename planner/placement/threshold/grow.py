@@ -17,7 +17,7 @@ from planner.packing.assemble import buyable
 from planner.packing.assign import Assignment
 from planner.placement.known_state import KnownState
 from planner.placement.threshold.cover import Offer, cheapest_cover, largest_cover
-from planner.placement.threshold.use import RESOURCES, Amounts, PoolUse, PoolUses, added, waiting_for_later
+from planner.placement.threshold.use import RESOURCES, Amounts, GrowthUse, GrowthUses, added, waiting_for_later
 from planner.policies.admission import Refused
 from planner.policies.emptiness import FOUND_EMPTY, is_empty
 from planner.policies.minimum import cheapness
@@ -66,7 +66,7 @@ def grow(known: KnownState, waiting: Waiting, bought: Iterable[MachineKind]) -> 
 
     `bought` are the machines that this round buys for pods and minimums.
     """
-    uses = PoolUses(known)
+    uses = GrowthUses(known)
     assignment = waiting.assignment
     uses.count_machines({*assignment.used, *assignment.held, *waiting.headroom})
     uses.count_placed(waiting.groups, assignment)
@@ -82,7 +82,7 @@ def grow(known: KnownState, waiting: Waiting, bought: Iterable[MachineKind]) -> 
     return ThresholdGrowth(tuple(made.bought), tuple(made.cancels), frozenset(made.held))
 
 
-def _grow_pool(known: KnownState, kinds_of_pool: PoolKinds, use: PoolUse, uses: PoolUses, made: _Made) -> None:
+def _grow_pool(known: KnownState, kinds_of_pool: PoolKinds, use: GrowthUse, uses: GrowthUses, made: _Made) -> None:
     threshold = kinds_of_pool.pool.spec.scale_up.threshold or 0
     excess = use.excess(threshold)
     if all(amount <= 0 for amount in excess):
@@ -103,7 +103,7 @@ def _grow_pool(known: KnownState, kinds_of_pool: PoolKinds, use: PoolUse, uses: 
         made.bought += [(kind, why) for kind in _cover(kinds_of_pool, excess, threshold, known.limits)]
 
 
-def _going(known: KnownState, kinds_of_pool: PoolKinds, use: PoolUse) -> list[Machine]:
+def _going(known: KnownState, kinds_of_pool: PoolKinds, use: GrowthUse) -> list[Machine]:
     """Return the machines that wait to go and may come back, the newest first, of equals by name."""
     counted = {machine.name for machine in use.machines}
     name = kinds_of_pool.pool.metadata.name
@@ -158,7 +158,7 @@ def _cover(kinds_of_pool: PoolKinds, excess: Amounts, threshold: int, limits: Li
             return
 
 
-def _needed_idle(known: KnownState, use: PoolUse, uses: PoolUses, threshold: int) -> set[str]:
+def _needed_idle(known: KnownState, use: GrowthUse, uses: GrowthUses, threshold: int) -> set[str]:
     """Return the machines without pods that must stay: without them, the others would be used above the threshold.
 
     Those that would go first are let go first: requests, then Nodes that are not Ready, then the dearest.
@@ -181,7 +181,7 @@ def _needed_idle(known: KnownState, use: PoolUse, uses: PoolUses, threshold: int
     return needed
 
 
-def _sentence(kinds_of_pool: PoolKinds, use: PoolUse, threshold: int) -> str:
+def _sentence(kinds_of_pool: PoolKinds, use: GrowthUse, threshold: int) -> str:
     shares = [
         f"{resource} {100 * asked // has} %" if has else f"{resource}, of which it has none"
         for resource, asked, has in zip(RESOURCES, use.requests, use.capacity, strict=True)

@@ -31,7 +31,7 @@ NOTHING: Amounts = 0, 0
 
 
 @dataclass(slots=True)
-class PoolUse:
+class GrowthUse:
     """What a pool has, and what is requested of it; counts on while machines come to it."""
 
     requests: Amounts = NOTHING
@@ -45,7 +45,7 @@ class PoolUse:
         return tuple(100 * requested - threshold * has for requested, has in pairs)
 
 
-class PoolUses:
+class GrowthUses:
     """The use of all pools that grow by a threshold.
 
     Args:
@@ -63,7 +63,7 @@ class PoolUses:
             place.machine.name for place in known.supply if any(t.key == TAINT_SCALE_DOWN for t in place.taints)
         }
         self.by_pool = {
-            name: PoolUse()
+            name: GrowthUse()
             for name, found in known.pool_kinds.items()
             if found.pool.spec.scale_up.threshold is not None
         }
@@ -77,7 +77,7 @@ class PoolUses:
             if use is not None and (machine.name in back or self._counts(machine)):
                 self.add(use, machine)
 
-    def add(self, use: PoolUse, machine: Machine) -> None:
+    def add(self, use: GrowthUse, machine: Machine) -> None:
         """Count one machine with its pods."""
         use.machines.append(machine)
         use.capacity = added(use.capacity, self.capacity(machine))

@@ -25,7 +25,7 @@ from api.keys import (
 )
 from api.quantity import format_amount, parse_amount
 from api.v1alpha1.node_class_status import LearnedAllocatable
-from planner.model.plan import NodeClass
+from planner.model.node_class import NodeClass
 from planner.objects.kinds import Node
 from planner.objects.offering import Offering, ResourceVector
 from planner.supply.observed.agreement import has_start_taint

@@ -15,7 +15,8 @@ from api.model import Model, UnreadableError
 from api.v1alpha1.node_pool import NodePool
 from api.v1alpha1.node_removal_request import NodeRemovalRequest
 from api.v1alpha1.node_request import NodeRequest
-from planner.model.plan import NodeClass, Snapshot
+from planner.model.node_class import NodeClass
+from planner.model.plan import Snapshot
 from planner.objects.capacity_buffer import CapacityBuffer
 from planner.parsing.admitted import with_limit_ranges
 from planner.parsing.capacity_buffers import (

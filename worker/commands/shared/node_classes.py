@@ -12,7 +12,7 @@ from api.meta import READY
 from api.v1alpha1.class_parts.billing import billing_period
 from api.v1alpha1.node_pool import ClassRef, NodePool
 from planner.lifecycle.request import REAL_CLUSTER
-from planner.model.plan import NodeClass
+from planner.model.node_class import NodeClass
 from planner.objects.offering import Offering
 from planner.supply.type_faults import refusals
 

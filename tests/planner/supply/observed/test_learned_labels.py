@@ -7,7 +7,7 @@ from hypothesis import given as drawn_from
 from hypothesis import strategies as st
 
 from api.v1alpha1.node_pool import ClassRef
-from planner.model.plan import NodeClass
+from planner.model.node_class import NodeClass
 from planner.objects.kinds import Node
 from planner.objects.offering import Offering
 from planner.parsing.objects import parse_objects
