@@ -67,8 +67,8 @@ def _limit_at(times: Sequence[Any], facts: Facts) -> Sequence[Any]:
 
 
 def _not_drained(values: Sequence[Any], facts: Facts) -> Sequence[Any]:
-    """Return what is known of pods that are waited for: none are where pods are asked to leave."""
-    return [None] if facts.get("may_drain") else values
+    """Return what is known of pods that are waited for: none are where pods are asked to leave, or by a limit."""
+    return [None] if facts.get("may_drain") or facts.get("drain.limit") else values
 
 
 def _is_some(value: Any) -> bool:

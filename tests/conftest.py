@@ -81,7 +81,9 @@ def pytest_sessionfinish(session, exitstatus):
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_terminal_summary(terminalreporter, config):
+    # Last, below what took longest: of a long run, people often have the end alone.
     table, found = config.stash.get(_VERDICT, ([], []))
     if table:
         terminalreporter.section("processor time")

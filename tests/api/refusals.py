@@ -141,7 +141,7 @@ REFUSALS = {
     "mode that does not exist": Refusal(
         pool(scaleDown={"mode": "evict"}),
         "spec.scaleDown.mode: must be 'empty', 'wait', 'drain' or 'none', not 'evict'",
-        'supported values: "empty", "drain", "none"',
+        'supported values: "empty", "wait", "drain", "none"',
         by_rule=False,
     ),
     "an emptyDir that is neither evicted nor kept": Refusal(
