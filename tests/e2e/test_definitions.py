@@ -232,7 +232,10 @@ def test_columns(cluster, stored):
         ("gnp.spec.scaleUp.joinTimeout", "ms, s, m or h. Default: 15m."),
         ("gnp.spec.limits.max", "Without it, every server type needs a max of its own."),
         ("gnp.spec.scaleDown.node", "How long it must have been so without a break."),
-        ("gnp.spec.scaleUp.estimators", "binPack for waiting pods, threshold for thresholdPercent. Without it, binPack."),
+        (
+            "gnp.spec.scaleUp.estimators",
+            "binPack for waiting pods, threshold for thresholdPercent. Without it, binPack.",
+        ),
         ("gnp.status.pricePerHour", "What the machines of the pool cost per hour together. A decimal number in quotes"),
         ("gnp.spec.serverTypes.max", "Without it, only the pool's limit holds."),
         ("nr.spec", "The machine that is wanted."),
