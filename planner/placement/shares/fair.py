@@ -76,9 +76,9 @@ def settle_fairly(
     parted, settled = packed(())
     contended, has = contentions(parted, settled, supply.limits), _Has(known)
     late = [each for each in contended if not each.is_in_turn(has.of(each.pools))]
-    orders = [each.in_turn(has.of(each.pools)) for each in late]
     rooms = [each.room for each in late]
     for _ in range(_TRIES_OF_TURNS if late else 0):
+        orders = [each.in_turn(has.of(each.pools), room) for each, room in zip(late, rooms, strict=True)]
         numbers = [number_in(o, each.share, room) for o, each, room in zip(orders, late, rooms, strict=True)]
         parted, settled = packed(list(zip(orders, numbers, strict=True)))
         contended = contentions(parted, settled, supply.limits)

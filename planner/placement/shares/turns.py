@@ -68,10 +68,13 @@ class Contention:
         latest = max(((n - largest[name], has.get(name, 0)) for name, n in got.items()), default=(0, 0))
         return all((got[name], has.get(name, 0)) >= latest for name in self.waiting)
 
-    def in_turn(self, has: Mapping[str, int]) -> list[Pod]:
-        """Return the pods in the order of turns; of namespaces with equal shares, who `has` least goes first."""
+    def in_turn(self, has: Mapping[str, int], room: int) -> list[Pod]:
+        """Return the pods in the order of turns; of namespaces with equal shares, who `has` least goes first.
+
+        A pod that takes more than all the `room` has its turn after the others of its namespace: they would have none.
+        """
         queues: dict[str, list[Pod]] = defaultdict(list)
-        for pod in self.pods:
+        for pod in sorted(self.pods, key=lambda pod: self.share[pod.uid] > room):
             queues[pod.namespace].append(pod)
         heap = [(0, has.get(name, 0), name, 0) for name in queues]
         heapify(heap)

@@ -80,6 +80,24 @@ def test_priority_comes_before_turns():
     assert {code for code, _ in told(made, "b")} == {"LimitReached"}
 
 
+def test_a_pod_that_is_too_big_for_what_is_left_takes_no_turn_from_a_small_one_of_its_namespace():
+    # Pods of priority 5 take 6Gi of the 8: in what they leave, a's pod of 3Gi has no room, and a's of 128Mi has.
+    first, second = {"memory": "3Gi", "cpu": "250m"}, {"memory": "1Gi", "cpu": "250m"}
+    pods = [
+        *waiting("a", 2, **first, priority=5),
+        *waiting("a", 2, cpu="260m", memory="3Gi"),
+        *waiting("b", 2, **second),
+        *waiting("a", 1, cpu="270m"),
+    ]
+    made = planned(at_most(1, *pods))
+    assert {seat.name for request in made.requests for seat in request.seats if seat.namespace == "a"} == {
+        "a-250m-0",
+        "a-250m-1",
+        "a-270m-0",
+    }
+    assert got(made)["b"] == 1
+
+
 def test_what_one_namespace_does_not_want_the_others_get():
     made = planned(at_most(3, *waiting("a", 20), *waiting("b", 1), *waiting("c", 4)))
     assert got(made) == {"a": 7, "b": 1, "c": 4}
