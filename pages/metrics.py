@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Final
 
 from pages.generated import write_or_check
-from worker.metrics import CLUSTER, METRICS, Metric
+from worker.metric import CLUSTER, Metric
+from worker.metrics import METRICS
 
 FILE: Final = Path(__file__).resolve().parent.parent / "docs" / "metrics.md"
 """Where a checkout keeps the page."""

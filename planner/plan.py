@@ -36,6 +36,8 @@ from planner.policies.triggers.node_utilisation import LittleUsedMachines
 from planner.policies.triggers.over_max import OverMax
 from planner.policies.triggers.rotation import OldMachines
 from planner.policies.unneeded_requests import UnneededRequests
+from planner.policies.utilisation.pool_figures import figures_of
+from planner.policies.utilisation.pool_use import PoolUses
 from planner.report.choice_costs import choice_costs
 from planner.report.events import events
 from planner.report.pool_report import pool_reports
@@ -108,7 +110,7 @@ def _plan_of(
     snapshot, seating, assignment, machines = known.snapshot, known.seating, decided.assignment, known.machines
     wanted = assignment.used | {name for name, seats in seating.seats.items() if seats} | taking_pods(machines)
     buying = {request.pool for request in decided.requests}
-    prices = price_list(snapshot)
+    prices, uses = price_list(snapshot), PoolUses(snapshot, machines.values())
     allowed = {name: kinds_of_pool.allowed for name, kinds_of_pool in known.pool_kinds.items()}
     leaving = departures(
         snapshot,
@@ -120,6 +122,7 @@ def _plan_of(
         buying=buying,
         held={*decided.headroom.machines, *decided.growth.held},
         locks=_locks(known, buying),
+        uses=uses,
     )
     requests = (*decided.requests, *leaving.requests)
     savings = forgone(known, decided, leaving, prices)
@@ -147,6 +150,10 @@ def _plan_of(
         last_shrink=last_shrink(snapshot, leaving.removals),
         schedules={name: each.fault for name, each in scheduled.items() if each.fault is not None},
         bounds={name: str(each) for name, each in scheduled.items() if each.open_windows},
+        figures={
+            name: figures_of(found.pool, uses, decided.growth.uses, snapshot.now)
+            for name, found in known.pool_kinds.items()
+        },
         frozen=frozen_pools(snapshot),
         dry_runs=dry_run_reasons(dry_runs),
     )

@@ -1,53 +1,9 @@
-"""Every metric of Growth's own: name, unit, labels and help. Whoever adds one adds a row; docs/metrics.md shows it.
+"""Every metric of Growth's own: name, unit, labels and help. Whoever adds one adds a row; docs/metrics.md shows it."""
 
-Names are OpenTelemetry's; `/metrics` shows them as Prometheus has them, with the unit and `_total` appended. A label
-has few values: a pool, a phase, a kind, a word of the code, never the name of a pod or of a machine.
-"""
-
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Final
 
-from opentelemetry import metrics
-from opentelemetry.metrics import CallbackOptions, Counter, Histogram, Observation
-
-Labels = Mapping[str, str]
-CLUSTER: Final = "cluster"
-"""Label of every metric: the cluster's name, so that the metrics of two can stand in one place."""
-Values = Callable[[], Iterable[tuple[float, Labels]]]
-"""Returns the current values of a gauge, one for each set of labels, none if nothing is known."""
-
-
-class Kind(StrEnum):
-    """How values of a metric come together."""
-
-    COUNTER = "counter"
-    GAUGE = "gauge"
-    HISTOGRAM = "histogram"
-
-
-@dataclass(frozen=True, slots=True)
-class Metric:
-    """A row."""
-
-    name: str
-    kind: Kind
-    unit: str
-    """As OpenTelemetry writes units: s, or in braces what is counted."""
-    help: str
-    labels: Labels = field(default_factory=dict)
-    """The values that each label takes, in words."""
-    use: str = ""
-    """What an operator does with it."""
-    buckets: tuple[float, ...] = ()
-
-    @property
-    def shown(self) -> str:
-        """The name on `/metrics`."""
-        unit = "_seconds" if self.unit == "s" else ""
-        return f"{self.name}{unit}{'_total' if self.kind is Kind.COUNTER else ''}"
-
+from worker.metric import Kind, Metric
+from worker.pool_metrics import POOL_METRICS
 
 WAITING_PODS: Final = Metric(
     "growth_waiting_pods",
@@ -139,6 +95,45 @@ REMOVALS: Final = Metric(
     {"outcome": "`CouldNotRemove` each time one is parked, else the reason of its end, such as `Removed`, `Cancelled`"},
     "Many Cancelled beside Removed say that `idleAfter` is shorter than the gaps in the load.",
 )
+DECISIONS: Final = Metric(
+    "growth_decisions",
+    Kind.COUNTER,
+    "{machine}",
+    "Machines that rounds decided about",
+    {
+        "decision": "`grow` or `shrink`",
+        "reason": "of a removal as it has it, such as `Empty`, `Underused`, `Drift`; of a purchase what it is for: "
+        "`Pods`, `Headroom`, or `Ahead` for minimums and thresholds",
+    },
+    "What makes machines come and go. Much of both at once is a load that swings, or bounds that are too near.",
+)
+MACHINE_START: Final = Metric(
+    "growth_machine_start",
+    Kind.HISTOGRAM,
+    "s",
+    "Time from asking for a server until its Node is there",
+    {"until": "`registered` as its Node joins, `ready` as it is Ready"},
+    "How long pods wait for a machine: what `scaleUp.lock.min` and the time-outs have to leave.",
+    (15.0, 30.0, 60.0, 90.0, 120.0, 180.0, 300.0, 600.0, 1200.0),
+)
+DRAIN: Final = Metric(
+    "growth_drain",
+    Kind.HISTOGRAM,
+    "s",
+    "Time from the beginning of a drain until no pod was left; drains that were taken back do not count",
+    {},
+    "Drains that last long are pods that may not leave: `kubectl growth why removal` names them.",
+    (1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3600.0, 14400.0),
+)
+LOCK_TIME: Final = Metric(
+    "growth_lock",
+    Kind.HISTOGRAM,
+    "s",
+    "For how long locks of pools were closed, by what opened them",
+    {"opened_by": "`Ready`, `Ended` as nothing came, or `Timeout`"},
+    "Timeout is a pool whose machines come later than `scaleUp.lock.max`.",
+    (60.0, 120.0, 180.0, 240.0, 300.0, 600.0, 900.0, 1800.0),
+)
 PROVIDER_CALLS: Final = Metric(
     "growth_provider_calls",
     Kind.COUNTER,
@@ -177,37 +172,16 @@ METRICS: Final = (
     BLOCKED,
     DISRUPTIONS,
     DUE,
+    *POOL_METRICS,
     LAST_ROUND,
     ROUNDS,
+    DECISIONS,
     REQUESTS,
+    MACHINE_START,
     REMOVALS,
+    DRAIN,
+    LOCK_TIME,
     PROVIDER_CALLS,
     PLANNING,
     PACKING,
 )
-
-
-def counter(metric: Metric) -> Counter:
-    """Return the counter of a row."""
-    return metrics.get_meter("growth").create_counter(metric.name, unit=metric.unit, description=metric.help)
-
-
-def histogram(metric: Metric) -> Histogram:
-    """Return the histogram of a row."""
-    return metrics.get_meter("growth").create_histogram(
-        metric.name,
-        unit=metric.unit,
-        description=metric.help,
-        explicit_bucket_boundaries_advisory=metric.buckets,
-    )
-
-
-def gauge(metric: Metric, values: Values) -> None:
-    """Let `values` be asked for the values of a row whenever metrics are read."""
-
-    def observed(_options: CallbackOptions) -> Sequence[Observation]:
-        return [Observation(value, labels) for value, labels in values()]
-
-    metrics.get_meter("growth").create_observable_gauge(
-        metric.name, [observed], unit=metric.unit, description=metric.help
-    )

@@ -37,6 +37,7 @@ from activities.ports.provider import Provider, Server, ServerOrder
 from activities.requests.as_planned import planned_fields
 from activities.requests.look import RequestObjects, is_server_of
 from activities.requests.removal_order import order_removal
+from activities.requests.scale_up_failed import tell_scale_up_failed
 from activities.requests.template import hash_to_keep
 from api.v1alpha1.node_pool import NodePool
 from api.v1alpha1.node_request import NodeRequest, RequestPhase
@@ -220,6 +221,7 @@ class CreateOutcomes:
         await self._settle(record, error.reason, message, changes)
         sentence = f"{message}; not asked for again before {until:%H:%M:%S} UTC"
         await tell(self._recorder, record, error.reason, sentence, warning=True)
+        await tell_scale_up_failed(self._recorder, record, error.reason, message)
 
     async def name_taken(self, record: Request, taken_by: Literal["server", "Node"], until: datetime) -> None:
         """Write that a server or Node of that name is not this request's.
@@ -235,6 +237,7 @@ class CreateOutcomes:
 
         await self._settle(record, NAME_TAKEN, message, changes)
         await tell(self._recorder, record, NAME_TAKEN, message, warning=True)
+        await tell_scale_up_failed(self._recorder, record, NAME_TAKEN, message)
 
     async def unknown(self, record: Request, error: GrowthError) -> None:
         """Write that a call may or may not have taken effect: the phase stays."""

@@ -27,6 +27,7 @@ from activities.requests.failed_purchase import note_failed_purchase
 from activities.requests.look import RequestObjects
 from activities.requests.node import lift_reservation
 from activities.requests.removal_order import is_ordered, order_removal
+from activities.requests.scale_up_failed import tell_scale_up_failed
 from api.keys import TAINT_RESERVED, TAINT_SCALE_DOWN
 from api.meta import READY
 from api.v1alpha1.node_request import NodeRequest, RequestPhase
@@ -60,6 +61,7 @@ async def give_up(ports: Ports, recorder: Recorder, observed: RequestObjects, ac
     if act.reason in USELESS:
         # Without a memory of it, the same offering would be bought again after each time-out.
         await note_failed_purchase(ports, observed, act)
+        await tell_scale_up_failed(recorder, observed.record, act.reason, act.message)
     await tell(recorder, observed.record, act.reason, act.message, warning=act.reason not in BY_DELETION)
 
 

@@ -39,6 +39,7 @@ from activities.requests.as_planned import (
 from activities.requests.failed_purchase import note_failed_purchase
 from activities.requests.look import RequestObjects
 from activities.requests.provider_id import with_provider_id
+from activities.requests.scale_up_failed import tell_scale_up_failed
 from activities.requests.template import hash_of_node
 from api.keys import ANNOTATION_CURRENCY, ANNOTATION_PRICE, TAINT_RESERVED, TAINT_UNREGISTERED
 from api.meta import READY
@@ -71,6 +72,7 @@ async def mark_unmet(ports: Ports, recorder: Recorder, observed: RequestObjects,
         expires_at=act.until or ports.now() + observed.seen.timings.unavailable_ttl,
     )
     await tell(recorder, observed.record, act.reason, act.message, warning=True)
+    await tell_scale_up_failed(recorder, observed.record, act.reason, act.message)
 
 
 async def mark_running(ports: Ports, observed: RequestObjects, act: Act) -> None:

@@ -49,9 +49,10 @@ from api.meta import format_timestamp
 from api.quantity import format_price
 from api.v1alpha1.node_removal_request import RemovalPhase
 from planner.lifecycle.departure.replacement import MOVE_FAILED
-from planner.model.plan import Plan, PlannedEvent, PlannedRequest
+from planner.model.plan import Plan, PlannedEvent, PlannedRemoval, PlannedRequest
 from planner.model.round import RoundInput
 from planner.report.machine_choice import named
+from planner.report.scaling_events import scaling_events
 from planner.supply.machines import machines_of
 
 REQUESTED: Final = "Requested"
@@ -88,10 +89,11 @@ async def apply_plan(
     bought = await _buy(writes, cluster, wanted, round_input, stuck=stuck, steps=steps)
     await _mark_nodes(writes, cluster, observed, _marks_of_pods(plan))
     new_removals: list[tuple[object, Object]] = []
+    begun: list[PlannedRemoval] = []
     if removals:
-        new_removals += await write_removals(
-            writes, cluster, observed, removals, bought=bought, round_input=round_input
-        )
+        written = await write_removals(writes, cluster, observed, removals, bought=bought, round_input=round_input)
+        begun = [planned for planned, _ in written]
+        new_removals += written
     for closing_pool in closings:
         new_removals += await close_pool(
             writes, cluster, closing_pool, nodes=observed.nodes, cancelled=cancelled, now=now
@@ -125,6 +127,13 @@ async def apply_plan(
         requests=tuple(request for _, request in bought),
         removals=tuple(removal for _, removal in new_removals),
         events=(
+            # First: what goes beyond the budget of a round is summed up, and no later round tells of these.
+            *scaling_events(
+                [(planned, request["metadata"]["name"]) for planned, request in bought],
+                begun,
+                plan.pools,
+                {pool.metadata.name: pool.metadata.uid for pool in observed.snapshot.pools},
+            ),
             *(
                 event
                 for planned, request in bought

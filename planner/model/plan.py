@@ -15,6 +15,7 @@ from api.v1alpha1.node_pool import ClassRef, NodePool, NodePoolStatus
 from api.v1alpha1.node_removal_request import NodeRemovalRequest
 from api.v1alpha1.node_request import NodeRequest, Seat
 from planner.model.node_class import NodeClass
+from planner.model.pool_figures import LockFigures, PoolFigures
 from planner.model.saving import Potential
 from planner.objects.capacity_buffer import CapacityBuffer
 from planner.objects.disruption_budget import DisruptionBudget
@@ -277,7 +278,7 @@ class PlannedEvent:
     message: str
     warning: bool = False
     machine: str = ""
-    """The machine that it is about, where that is not the object: one of another machine is another event."""
+    """What it is about, such as a machine, where that is not the object: one about another is another event."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,6 +324,10 @@ class PoolReport:
     """Machines that should go by now for each reason that replaces them, also those that may not yet."""
     bounds: str = ""
     """Its bounds in words while a window of its schedule is open, else empty."""
+    figures: PoolFigures | None = None
+    """What was counted of it."""
+    lock: LockFigures | None = None
+    """None in a pool without one, or that has not bought yet."""
 
 
 @dataclass(frozen=True, slots=True)

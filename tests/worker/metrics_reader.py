@@ -40,6 +40,6 @@ class Shown:
 def metrics_shown(monkeypatch: pytest.MonkeyPatch) -> Iterator[Shown]:
     registry = CollectorRegistry()
     provider = MeterProvider(metric_readers=[PrometheusMetricReader(registry=registry, scope_info_enabled=False)])
-    monkeypatch.setattr("worker.metrics.metrics.get_meter", provider.get_meter)
+    monkeypatch.setattr("worker.metric.metrics.get_meter", provider.get_meter)
     yield Shown(registry)
     provider.shutdown()

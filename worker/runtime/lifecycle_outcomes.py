@@ -2,16 +2,18 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final
 
-from api.v1alpha1.node_removal_request import RemovalPhase
+from api.v1alpha1.node_removal_request import NodeRemovalRequestStatus, RemovalPhase
 from api.v1alpha1.node_request import RequestPhase
 from planner.lifecycle.kinds import REMOVAL, REQUEST, LifecycleKind
 from planner.lifecycle.removal_effect import RemovalEffect
 from planner.lifecycle.request import RequestEffect
 from planner.lifecycle.seen import RemovalObservation, RequestObservation
 from planner.lifecycle.step import Act, EffectInput
-from worker.metrics import REMOVALS, REQUESTS, Metric, counter
+from worker.metric import Labels, Metric, counter, histogram
+from worker.metrics import DRAIN, MACHINE_START, REMOVALS, REQUESTS
 
 _DECIDES: Final = (
     RequestEffect.CREATE_SERVER,
@@ -52,9 +54,44 @@ COUNTED: Final = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class TimedStep:
+    """An effect that ends what takes time."""
+
+    effect: str
+    metric: Metric
+    labels: Labels
+    times: Callable[[Any], tuple[datetime | None, datetime | None]]
+    """When it began and ended, of the status after the effect."""
+
+
+def _drained(status: NodeRemovalRequestStatus) -> tuple[datetime | None, datetime | None]:
+    ends = (each.last_transition_time for each in status.conditions if each.type == "Drained" and each.status == "True")
+    return status.drain_started_at, next(ends, None)
+
+
+TIMED: Final = (
+    TimedStep(
+        RequestEffect.REGISTER_NODE,
+        MACHINE_START,
+        {"until": "registered"},
+        lambda status: (status.create_attempt_at, status.registered_at),
+    ),
+    TimedStep(
+        RequestEffect.MARK_READY,
+        MACHINE_START,
+        {"until": "ready"},
+        lambda status: (status.create_attempt_at, status.ready_at),
+    ),
+    TimedStep(RemovalEffect.COMMIT, DRAIN, {}, _drained),
+)
+
+
 def outcome_counter() -> Callable[[str, Any, Any], None]:
     """Return the function that takes an activity that succeeded: its type, input and result."""
     rows = {row.lifecycle.seen: (row, counter(row.metric)) for row in COUNTED}
+    clocks = {metric.name: histogram(metric) for metric in (MACHINE_START, DRAIN)}
+    timed = {row.effect: row for row in TIMED}
 
     def note(effect: str, given: Any, seen: Any) -> None:
         if not isinstance(given, EffectInput) or given.act is None or type(seen) not in rows:
@@ -63,5 +100,11 @@ def outcome_counter() -> Callable[[str, Any, Any], None]:
         outcome = row.outcome(effect, given.act, seen)
         if outcome:
             outcomes.add(1, {"outcome": outcome})
+        step = timed.get(effect)
+        if step is not None and seen.exists:
+            began, ended = step.times(seen.status)
+            # A clock that was set back in between tells nothing.
+            if began is not None and ended is not None and ended >= began:
+                clocks[step.metric.name].record((ended - began).total_seconds(), step.labels)
 
     return note

@@ -12,7 +12,8 @@ from activities.ports.errors import GrowthError
 from activities.ports.ports import Ports
 from activities.ports.provider import Provider
 from planner.model.stages import Stage
-from worker.metrics import PLANNING, PROVIDER_CALLS, counter, histogram
+from worker.metric import counter, histogram
+from worker.metrics import PLANNING, PROVIDER_CALLS
 from worker.runtime.round_gauges import RoundGauges
 
 CALLS: Final = ("create", "get", "list", "delete", "label", "tend")

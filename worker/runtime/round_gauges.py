@@ -10,25 +10,25 @@ from typing import Final
 from api.v1alpha1.node_removal_request import RemovalPhase
 from planner.model.plan import Plan, PoolReport, Snapshot
 from planner.policies.next_round import QUIET_PERIOD
+from worker.metric import Labels, counter, gauge, histogram
 from worker.metrics import (
     BLOCKED,
+    DECISIONS,
     DISRUPTIONS,
     DUE,
     LAST_ROUND,
+    LOCK_TIME,
     MACHINES,
     PARKED,
     PRICE,
     ROUNDS,
     WAITING_PODS,
-    Labels,
-    counter,
-    gauge,
 )
+from worker.pool_gauges import Values, pool_values
+from worker.pool_metrics import POOL_METRICS
 
 FORGOTTEN_AFTER_SECONDS: Final = 2.5 * QUIET_PERIOD.total_seconds()
 """Rounds go to any worker of the cluster: what one saw this long ago, another knows better."""
-
-Values = list[tuple[float, Labels]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,9 @@ class RoundGauges:
         self._elapsed = elapsed
         self._last: _Round | None = None
         self._rounds = counter(ROUNDS)
-        for metric in (WAITING_PODS, MACHINES, PRICE, PARKED, BLOCKED, DISRUPTIONS, DUE):
+        self._decisions = counter(DECISIONS)
+        self._lock_seconds = histogram(LOCK_TIME)
+        for metric in (WAITING_PODS, MACHINES, PRICE, PARKED, BLOCKED, DISRUPTIONS, DUE, *POOL_METRICS):
             gauge(metric, partial(self._of_last, metric.name))
         # It stays: a worker that has run no round for long is what it is there to show.
         gauge(LAST_ROUND, lambda: () if self._last is None else [(self._last.timestamp, {})])
@@ -67,9 +69,14 @@ class RoundGauges:
             BLOCKED.name: _blocked(plan),
             DISRUPTIONS.name: list(_disruptions(plan.pools)),
             DUE.name: list(_due(plan.pools)),
+            **pool_values(plan.pools),
         }
         self._last = _Round(self._elapsed(), snapshot.now.timestamp(), values)
         self._rounds.add(1, {"result": plan.result.value})
+        for (decision, reason), number in _decisions(plan).items():
+            self._decisions.add(number, {"decision": decision, "reason": reason})
+        for seconds, opened_by in _opened_locks(snapshot, plan):
+            self._lock_seconds.record(seconds, {"opened_by": opened_by})
 
     def _of_last(self, name: str) -> Values:
         last = self._last
@@ -123,3 +130,19 @@ def _parked(snapshot: Snapshot, plan: Plan) -> Values:
 def _blocked(plan: Plan) -> Values:
     counts = Counter((machine.pool, machine.reason) for machine in plan.blocked)
     return [(number, {"pool": pool, "reason": reason}) for (pool, reason), number in sorted(counts.items())]
+
+
+def _decisions(plan: Plan) -> Counter[tuple[str, str]]:
+    grown = Counter(("grow", "Pods" if r.seats else "Headroom" if r.headroom else "Ahead") for r in plan.requests)
+    return grown + Counter(("shrink", removal.reason) for removal in plan.removals)
+
+
+def _opened_locks(snapshot: Snapshot, plan: Plan) -> Iterator[tuple[float, str]]:
+    """Yield the seconds that locks were closed which this round opens, and what opens each."""
+    before = {pool.metadata.name: pool.status.lock for pool in snapshot.pools}
+    for pool in plan.pools:
+        lock, known = pool.status.lock, before.get(pool.name)
+        if lock is None or lock.closed_at is None or lock.opened_at is None:
+            continue
+        if known is None or (known.closed_at, known.opened_at) != (lock.closed_at, lock.opened_at):
+            yield (lock.opened_at - lock.closed_at).total_seconds(), lock.opened_by or ""

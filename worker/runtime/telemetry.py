@@ -34,7 +34,7 @@ from temporalio.runtime import (
     TelemetryFilter,
 )
 
-from worker.metrics import CLUSTER
+from worker.metric import CLUSTER
 
 ENDPOINT_VARIABLES = (
     "OTEL_EXPORTER_OTLP_ENDPOINT",

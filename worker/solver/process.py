@@ -16,7 +16,8 @@ from planner.packing.check import fault_of
 from planner.packing.fallback.pack import pack
 from planner.packing.fallback.quick import is_proven, quick_answer
 from planner.packing.problem import Packer, Packing, PackingProblem
-from worker.metrics import PACKING, histogram
+from worker.metric import histogram
+from worker.metrics import PACKING
 from worker.solver.allowance import Allowance, RoundTime
 from worker.solver.started import StartedProcess
 from worker.solver.wire import Failure

@@ -7,20 +7,22 @@ grows.
 Source: Escalator, "Scale up" and "Calculations": for one type this is max_r ceil(n (100 req - T C) / (T C)).
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
 from api.v1alpha1.node_removal_request import RemovalPhase
 from planner.model.plan import RemovalCancel
+from planner.model.pool_figures import Use
 from planner.packing.assemble import buyable
 from planner.packing.assign import Assignment
 from planner.placement.known_state import KnownState
 from planner.placement.threshold.cover import Offer, cheapest_cover, largest_cover
-from planner.placement.threshold.use import RESOURCES, Amounts, GrowthUse, GrowthUses, added, waiting_for_later
+from planner.placement.threshold.use import Amounts, GrowthUse, GrowthUses, added, waiting_for_later
 from planner.policies.admission import Refused
 from planner.policies.emptiness import FOUND_EMPTY, is_empty
 from planner.policies.minimum import cheapness
+from planner.policies.utilisation.shares import JUDGED
 from planner.supply.limits import Limits
 from planner.supply.machine_kind import MachineKind, PoolKinds
 from planner.supply.machines import Machine, machine_price, price_list
@@ -40,6 +42,8 @@ class ThresholdGrowth:
     cancels: tuple[RemovalCancel, ...] = ()
     held: frozenset[str] = frozenset()
     """Machines without pods that stay, as without them the pool would be used above its threshold."""
+    uses: Mapping[str, Use] = field(default_factory=dict)
+    """What each of these pools has and what is requested of it, before anything is bought for its threshold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +80,11 @@ def grow(known: KnownState, waiting: Waiting, bought: Iterable[MachineKind]) -> 
     for kind in bought:
         if (use := uses.by_pool.get(kind.pool.metadata.name)) is not None:
             use.capacity = added(use.capacity, _amounts(kind))
+    counted = {name: use.counted for name, use in uses.by_pool.items()}
     made = _Made()
     for name, use in uses.by_pool.items():
         _grow_pool(known, known.pool_kinds[name], use, uses, made)
-    return ThresholdGrowth(tuple(made.bought), tuple(made.cancels), frozenset(made.held))
+    return ThresholdGrowth(tuple(made.bought), tuple(made.cancels), frozenset(made.held), counted)
 
 
 def _grow_pool(known: KnownState, kinds_of_pool: PoolKinds, use: GrowthUse, uses: GrowthUses, made: _Made) -> None:
@@ -184,7 +189,7 @@ def _needed_idle(known: KnownState, use: GrowthUse, uses: GrowthUses, threshold:
 def _sentence(kinds_of_pool: PoolKinds, use: GrowthUse, threshold: int) -> str:
     shares = [
         f"{resource} {100 * asked // has} %" if has else f"{resource}, of which it has none"
-        for resource, asked, has in zip(RESOURCES, use.requests, use.capacity, strict=True)
+        for resource, asked, has in zip(JUDGED, use.requests, use.capacity, strict=True)
         if 100 * asked > threshold * has
     ]
     pool = f"pool {kinds_of_pool.pool.metadata.name}"
@@ -192,4 +197,4 @@ def _sentence(kinds_of_pool: PoolKinds, use: GrowthUse, threshold: int) -> str:
 
 
 def _amounts(kind: MachineKind) -> Amounts:
-    return tuple(kind.offering.allocatable.get(name, 0) for name in RESOURCES)
+    return tuple(kind.offering.allocatable.get(name, 0) for name in JUDGED)

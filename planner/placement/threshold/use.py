@@ -7,11 +7,12 @@ their node do not count, and are not taken off what it has.
 Source: Escalator, "Scale up" and "Calculations"; its issues 285 and 288 for pods on tainted and cordoned nodes.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from api.keys import TAINT_SCALE_DOWN
 from api.v1alpha1.node_pool import NodePool
+from planner.model.pool_figures import Use
 from planner.objects.kinds import Pod
 from planner.objects.offering import ResourceVector
 from planner.packing.assemble import fits_kind
@@ -19,14 +20,14 @@ from planner.packing.assign import Assignment
 from planner.placement.held_back import is_too_young
 from planner.placement.known_state import KnownState
 from planner.policies.admission import Refused
+from planner.policies.utilisation.pool_use import is_kept_open
+from planner.policies.utilisation.shares import JUDGED, asked_on, requested
 from planner.supply.machines import Machine
 from planner.supply.observed.learned import amounts
 from planner.supply.pod_group import PodGroup
 
-RESOURCES = "cpu", "memory"
-"""Those that a threshold is about."""
 Amounts = tuple[int, ...]
-"""By position in `RESOURCES`."""
+"""By position in `JUDGED`."""
 NOTHING: Amounts = 0, 0
 
 
@@ -38,6 +39,12 @@ class GrowthUse:
     capacity: Amounts = NOTHING
     machines: list[Machine] = field(default_factory=list)
     """Those that count."""
+
+    @property
+    def counted(self) -> Use:
+        """What is counted so far."""
+        by_name = [dict(zip(JUDGED, amounts, strict=True)) for amounts in (self.requests, self.capacity)]
+        return Use(*by_name)
 
     def excess(self, threshold: int) -> Amounts:
         """Return by how much 100 times the requests are above `threshold` times the capacity: above 0, it grows."""
@@ -86,7 +93,7 @@ class GrowthUses:
     def requests(self, machine: Machine) -> Amounts:
         """Return what pods on the machine and those that wait for it request."""
         seated = self._known.seating.seated.get(machine.name, ())
-        return _requested((*(pod for pod in machine.residents if not pod.is_of_node), *seated))
+        return added(_by_position(asked_on(machine)), _by_position(requested(seated)))
 
     def capacity(self, machine: Machine) -> Amounts:
         """Return what the machine has for pods, by its Node; as long as that tells nothing, by its type."""
@@ -94,9 +101,9 @@ class GrowthUses:
         key = str(machine.class_ref or pool.spec.template.class_ref), machine.server_type, machine.location
         planned = None if request is None else request.status.planned_allocatable
         expected: ResourceVector = self._offerings.get(key) or ({} if planned is None else amounts(planned))
-        if machine.node is not None and any(machine.node.allocatable.get(name) for name in RESOURCES):
+        if machine.node is not None and any(machine.node.allocatable.get(name) for name in JUDGED):
             expected = machine.node.allocatable
-        return tuple(expected.get(name, 0) for name in RESOURCES)
+        return tuple(expected.get(name, 0) for name in JUDGED)
 
     def count_placed(self, groups: Iterable[PodGroup], assignment: Assignment) -> None:
         """Count pods that this round gives a place, where that is."""
@@ -130,13 +137,12 @@ class GrowthUses:
         use = self.by_pool.get(pool)
         if use is not None and pod.uid not in self.pods_seen:
             self.pods_seen.add(pod.uid)
-            use.requests = added(use.requests, _requested((pod,)))
+            use.requests = added(use.requests, _by_position(requested((pod,))))
 
     def _counts(self, machine: Machine) -> bool:
         if not machine.stays or machine.name in self._tainted:
             return False
-        node = machine.node
-        return node is None or not (node.is_cordoned or node.remove_now is not None)
+        return machine.node is None or is_kept_open(machine.node)
 
 
 def waiting_for_later(refused: Iterable[Refused]) -> Iterator[PodGroup]:
@@ -151,6 +157,5 @@ def added(first: Amounts, second: Amounts) -> Amounts:
     return tuple(first[r] + amount for r, amount in enumerate(second))
 
 
-def _requested(pods: Iterable[Pod]) -> Amounts:
-    listed = tuple(pods)
-    return tuple(sum(pod.requests.get(name, 0) for pod in listed) for name in RESOURCES)
+def _by_position(by_name: Mapping[str, int]) -> Amounts:
+    return tuple(by_name[name] for name in JUDGED)

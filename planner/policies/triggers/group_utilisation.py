@@ -10,12 +10,13 @@ from dataclasses import dataclass
 
 from api.v1alpha1.node_pool import NodePool
 from api.v1alpha1.pool_parts.utilisation import GroupUtilisation
+from planner.model.pool_figures import shown
 from planner.policies.pace.budgets import UNDERUSED
 from planner.policies.pace.rates import next_batch_at
 from planner.policies.port import Advice, PolicyView, Proposal, Quota
 from planner.policies.triggers.underused import may_shrink, number_fitting, shrinking_pools, underused
 from planner.policies.utilisation.pool_use import PoolUse
-from planner.policies.utilisation.shares import is_below, shown
+from planner.policies.utilisation.shares import is_below
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from api.quantity import parse_amount
 from api.v1alpha1.node_pool import NodePool
 from planner.model.plan import Snapshot
 from planner.objects.counted_pods import is_demand
+from planner.objects.kinds import Node, Pod
 from planner.policies.utilisation.shares import JUDGED, Amounts, asked_on, capacity_of, larger_share, summed
 from planner.supply.machines import Machine
 from planner.supply.pod_group import choose_pools
@@ -40,15 +41,14 @@ class PoolUse:
         return larger_share(self.asked, self.capacity)
 
 
+def is_kept_open(node: Node) -> bool:
+    """Return whether a Node is open to pods as far as people say: for growth and shrinking alike."""
+    return not (node.is_cordoned or node.is_terminating) and node.remove_now is None
+
+
 def is_counted(machine: Machine) -> bool:
     """Return whether a machine counts in the use of its pool: its Node is there to stay, and open to pods."""
-    node = machine.node
-    return (
-        node is not None
-        and not machine.is_leaving
-        and not (node.is_cordoned or node.is_terminating)
-        and node.remove_now is None
-    )
+    return machine.node is not None and not machine.is_leaving and is_kept_open(machine.node)
 
 
 class PoolUses:
@@ -64,6 +64,14 @@ class PoolUses:
         self._machines = machines
         self._known: dict[str, PoolUse] = {}
 
+    def machines_of(self, pool: NodePool) -> list[Machine]:
+        """Return the machines of the pool, also those that do not count."""
+        return self._by_pool[pool.metadata.name]
+
+    def largest_waiting(self, pool: NodePool) -> Amounts:
+        """Return the largest request of a pod that waits for the pool, by resource."""
+        return self._waiting[pool.metadata.name].largest
+
     def of(self, pool: NodePool) -> PoolUse:
         """Return the use of the pool."""
         name = pool.metadata.name
@@ -76,7 +84,7 @@ class PoolUses:
         counted = [machine for machine in own if is_counted(machine)]
         leaving = summed(asked_on(machine) for machine in own if machine.is_leaving)
         moves = pool.spec.scale_down.mode == "drain"
-        asked = [*map(asked_on, counted), self._waiting[pool.metadata.name], *([leaving] if moves else [])]
+        asked = [*map(asked_on, counted), self._waiting[pool.metadata.name].asked, *([leaving] if moves else [])]
         return PoolUse(
             asked=summed(asked),
             capacity=summed(map(capacity_of, counted)),
@@ -92,16 +100,35 @@ class PoolUses:
         return by_pool
 
     @cached_property
-    def _waiting(self) -> Mapping[str, dict[str, int]]:
+    def _waiting(self) -> Mapping[str, "_Waiting"]:
         """What waiting pods ask for, by pool: one that may use several counts in each."""
-        waiting: defaultdict[str, dict[str, int]] = defaultdict(lambda: dict.fromkeys(JUDGED, 0))
+        waiting: defaultdict[str, _Waiting] = defaultdict(_Waiting)
         pools = [pool for pool in self._snapshot.pools if pool.metadata.deletion_timestamp is None]
+        # Most pods that wait are alike in what says which pools they may use.
+        chosen: dict[tuple[object, ...], tuple[str, ...]] = {}
         for pod in self._snapshot.pods:
             if is_demand(pod) and not pod.is_unreadable:
-                for name in choose_pools(pod, pools).pools:
-                    for resource in JUDGED:
-                        waiting[name][resource] += pod.requests.get(resource, 0)
+                key = pod.node_selector, pod.node_affinity
+                if key not in chosen:
+                    chosen[key] = choose_pools(pod, pools).pools
+                for name in chosen[key]:
+                    waiting[name].add(pod)
         return waiting
+
+
+class _Waiting:
+    """What the pods that wait for a pool ask for."""
+
+    def __init__(self) -> None:
+        self.asked = dict.fromkeys(JUDGED, 0)
+        self.largest = dict.fromkeys(JUDGED, 0)
+
+    def add(self, pod: Pod) -> None:
+        """Count a pod."""
+        for resource in JUDGED:
+            amount = pod.requests.get(resource, 0)
+            self.asked[resource] += amount
+            self.largest[resource] = max(self.largest[resource], amount)
 
 
 def _headroom(pool: NodePool) -> Iterator[dict[str, int]]:

@@ -8,9 +8,10 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from api.v1alpha1.node_pool import NodePool
+from planner.model.pool_figures import shown
 from planner.policies.safety.blocked import Blocked, BlockedBy
 from planner.policies.utilisation.pool_use import PoolUses, is_counted
-from planner.policies.utilisation.shares import JUDGED, capacity_of, is_above, larger_share, shown, summed
+from planner.policies.utilisation.shares import JUDGED, capacity_of, is_above, larger_share, summed
 from planner.supply.machines import Machine
 
 USUAL_MOST: Final = 85

@@ -8,9 +8,10 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Final
 
+from planner.objects.kinds import Pod
 from planner.supply.machines import Machine
 
-JUDGED: Final = ("cpu", "memory")
+JUDGED: Final[tuple[str, ...]] = ("cpu", "memory")
 """Resources of which shares are taken."""
 _WHOLE: Final = 100
 Amounts = Mapping[str, int]
@@ -39,8 +40,16 @@ def larger_share(asked: Amounts, capacity: Amounts) -> tuple[Fraction, str]:
 
 def asked_on(machine: Machine) -> dict[str, int]:
     """Return what the pods on a machine ask for, those that belong to its Node left out: they go with it."""
-    pods = [pod for pod in machine.residents if not pod.is_of_node]
-    return {name: sum(pod.requests.get(name, 0) for pod in pods) for name in JUDGED}
+    return requested(pod for pod in machine.residents if not pod.is_of_node)
+
+
+def requested(pods: Iterable[Pod]) -> dict[str, int]:
+    """Return what pods ask for together."""
+    asked: dict[str, int] = dict.fromkeys(JUDGED, 0)
+    for pod in pods:
+        for name in JUDGED:
+            asked[name] += pod.requests.get(name, 0)
+    return asked
 
 
 def capacity_of(machine: Machine) -> dict[str, int]:
@@ -58,9 +67,3 @@ def summed(all_amounts: Iterable[Amounts]) -> dict[str, int]:
     """Return the sums by resource."""
     listed = list(all_amounts)
     return {name: sum(amounts.get(name, 0) for amounts in listed) for name in JUDGED}
-
-
-def shown(share: Fraction) -> str:
-    """Return a share in percent, cut off after the second digit behind the point, such as `38` or `66.66`."""
-    hundredths = share.numerator * _WHOLE * _WHOLE // share.denominator
-    return f"{hundredths // _WHOLE}.{hundredths % _WHOLE:02}".rstrip("0").rstrip(".")

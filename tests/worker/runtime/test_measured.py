@@ -16,7 +16,8 @@ from simulator.clock import START
 from simulator.scheduling.workloads import Workload
 from simulator.world import NAMESPACE, World
 from tests.worker.metrics_reader import metrics_shown
-from worker.metrics import METRICS, Kind
+from worker.metric import Kind
+from worker.metrics import DRAIN, METRICS
 from worker.ports import ports_on, utc_now, watched
 from worker.runtime.measured import counted, measured
 from worker.runtime.round_gauges import FORGOTTEN_AFTER_SECONDS, RoundGauges
@@ -47,7 +48,13 @@ async def test_a_worker_shows_what_waits_what_is_there_what_it_costs_and_what_ca
             "default",
             [{"name": "small"}],
             limits={"max": 1},
-            scaleUp={"recordTTL": "1s"},
+            scaleUp={
+                "recordTTL": "1s",
+                "lock": {"min": "0s", "max": "1m"},
+                # All that is there is more than half in use, and no further machine is allowed.
+                "estimators": ["binPack", "threshold"],
+                "thresholdPercent": 50,
+            },
             scaleDown={
                 "mode": "drain",
                 "idleAfter": "0s",
@@ -99,9 +106,25 @@ async def test_a_worker_shows_what_waits_what_is_there_what_it_costs_and_what_ca
             world.wake()
             await until(shows("growth_due_machines", "default", "Drift"))
             await until(shows("growth_blocked_machines", "default", "BlockedByMisfit"))
+            what_is_used(shown)
             table_holds(shown)
     finally:
         moving.cancel()
+
+
+def what_is_used(shown) -> None:
+    """One pod asks for 1.5 of 2 cores, on the one machine that was bought and that opened its lock."""
+    assert shown.values("growth_pool_requests")["default", "cpu"] == 1.5
+    assert shown.values("growth_pool_capacity")["default", "cpu"] == 2
+    assert shown.values("growth_pool_utilisation")["default", "cpu"] == 0.75
+    assert shown.values("growth_pool_threshold_utilisation")["default", "cpu"] == 0.75
+    assert shown.values("growth_largest_free")["default", "cpu"] == 0.5
+    assert shown.values("growth_pool_nodes")["default", "untainted"] == 1
+    assert shown.values("growth_pool_limits") == {("max", "default"): 1, ("min", "default"): 0}
+    assert shown.values("growth_lock_closed") == {("default",): 0}
+    assert shown.values("growth_lock_seconds_count")["Ready",] == 2
+    assert shown.values("growth_machine_start_seconds_count") == {("ready",): 2, ("registered",): 2}
+    assert shown.values("growth_decisions_total")["grow", "Pods"] == 2
 
 
 def what_came_of_it(shown) -> None:
@@ -117,15 +140,15 @@ def what_came_of_it(shown) -> None:
 
 
 def table_holds(shown) -> None:
-    """Each metric that is shown has a row with its name, kind, help and labels, and each row is shown."""
+    """Each metric that is shown has a row with its name, kind, help and labels, and each row is shown but that of drains."""
     text = shown.text()
     kinds = dict(re.findall(r"^# TYPE (growth_\w+) (\w+)$", text, re.MULTILINE))
     helps = dict(re.findall(r"^# HELP (growth_\w+) (.*)$", text, re.MULTILINE))
     # The client library writes a series of its own for the time at which each counter began.
     assert {name: kind for name, kind in kinds.items() if not name.endswith("_created")} == {
-        one.shown: one.kind.value for one in METRICS
+        one.shown: one.kind.value for one in METRICS if one is not DRAIN
     }
-    for one in METRICS:
+    for one in (each for each in METRICS if each is not DRAIN):
         assert helps[one.shown] == one.help
         suffix = "_count" if one.kind is Kind.HISTOGRAM else ""
         assert shown.labels(one.shown + suffix) == set(one.labels)
@@ -136,7 +159,7 @@ def test_no_metric_is_made_beside_the_table():
     found = subprocess.run(
         ["git", "grep", "-lE", makers, "--", "*.py", ":!tests"], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout.split()
-    assert found == ["worker/metrics.py"]
+    assert found == ["worker/metric.py"]
 
 
 def test_what_a_round_saw_is_forgotten_but_not_when_it_was(shown):

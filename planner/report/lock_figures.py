@@ -1,0 +1,20 @@
+"""The lock of a pool after a round, with the times between which it opens."""
+
+from api.v1alpha1.node_pool import NodePool, NodePoolStatus
+from planner.model.pool_figures import LockFigures
+
+
+def lock_figures(pool: NodePool, status: NodePoolStatus) -> LockFigures | None:
+    """Return the lock as the status after the round has it; None in a pool without one, or that has not bought yet."""
+    wish, lock = pool.spec.scale_up.lock, status.lock
+    if wish is None or lock is None or lock.closed_at is None:
+        return None
+    return LockFigures(
+        is_closed=lock.opened_at is None,
+        closed_at=lock.closed_at,
+        requested=lock.requested,
+        earliest=lock.closed_at + wish.min,
+        latest=lock.closed_at + wish.max,
+        opened_at=lock.opened_at,
+        opened_by=lock.opened_by,
+    )
