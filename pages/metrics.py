@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from pages.generated import write_or_check
+from pages.metric_names import ESCALATOR, VPSIE, names_table
 from worker.metric import CLUSTER, Metric
 from worker.metrics import METRICS
 
@@ -64,6 +65,11 @@ A cluster whose workers are all gone has no series that could be old: for each, 
 `absent(growth_last_round_timestamp_seconds{cluster="NAME"})`.
 """
 
+_PEERS: Final = """\
+What is counted of a pool is what its thresholds go by, so that a graph shows why it grew. Series of a pool that is gone
+go with the next round; histograms and counters have no label `pool`.
+"""
+
 
 def page() -> str:
     """Return the page."""
@@ -73,7 +79,14 @@ def page() -> str:
     )
     return (
         f"{_HEAD}\n## Names\n\n| metric | kind | |\n|---|---|---|\n{rows}\n"
-        f"\n## Labels\n\n| metric | label | values |\n|---|---|---|\n{labels}\n\n{_ALERTS}"
+        f"\n## Labels\n\n| metric | label | values |\n|---|---|---|\n{labels}\n{_peers()}\n{_ALERTS}"
+    )
+
+
+def _peers() -> str:
+    return (
+        f"\n## Names in other autoscalers\n\n{_PEERS}\n### Escalator\n\n{names_table(ESCALATOR)}\n"
+        f"\n### VPSie\n\n{names_table(VPSIE)}\n"
     )
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
+from functools import cache
 from typing import Final
 
 from api.keys import ANNOTATION_MOVE_FAILED
@@ -10,6 +11,7 @@ from planner.consolidation.forgone import forgone
 from planner.consolidation.policy import Consolidating
 from planner.displacement.renewals import Renewing
 from planner.model.plan import DryRun, Placed, Plan, PlanResult, Reason, RemovalCancel, Snapshot, Unplaced
+from planner.model.pool_figures import PoolFigures
 from planner.model.stages import Stages, unwatched
 from planner.objects.kinds import Pod
 from planner.packing.assign import placed_on, reservations
@@ -110,7 +112,7 @@ def _plan_of(
     snapshot, seating, assignment, machines = known.snapshot, known.seating, decided.assignment, known.machines
     wanted = assignment.used | {name for name, seats in seating.seats.items() if seats} | taking_pods(machines)
     buying = {request.pool for request in decided.requests}
-    prices, uses = price_list(snapshot), PoolUses(snapshot, machines.values())
+    prices = price_list(snapshot)
     allowed = {name: kinds_of_pool.allowed for name, kinds_of_pool in known.pool_kinds.items()}
     leaving = departures(
         snapshot,
@@ -122,7 +124,6 @@ def _plan_of(
         buying=buying,
         held={*decided.headroom.machines, *decided.growth.held},
         locks=_locks(known, buying),
-        uses=uses,
     )
     requests = (*decided.requests, *leaving.requests)
     savings = forgone(known, decided, leaving, prices)
@@ -150,10 +151,6 @@ def _plan_of(
         last_shrink=last_shrink(snapshot, leaving.removals),
         schedules={name: each.fault for name, each in scheduled.items() if each.fault is not None},
         bounds={name: str(each) for name, each in scheduled.items() if each.open_windows},
-        figures={
-            name: figures_of(found.pool, uses, decided.growth.uses, snapshot.now)
-            for name, found in known.pool_kinds.items()
-        },
         frozen=frozen_pools(snapshot),
         dry_runs=dry_run_reasons(dry_runs),
     )
@@ -186,6 +183,7 @@ def _plan_of(
         pods_since=written(leaving.pods_since, machines, dry),
         potential=savings.potential,
         pools=reports,
+        figures=cache(lambda: _figures(known, decided)),
         dry_runs=dry_runs,
         events=(
             *known.refused_placements.events,
@@ -214,6 +212,15 @@ def _plan_of(
         optimal=decided.cost.is_optimal and not leaving.requests and not decided.growth.bought,
         currency=currency,
     )
+
+
+def _figures(known: KnownState, decided: Decided) -> Mapping[str, PoolFigures]:
+    """Return what was counted of each pool, by the sums that the decisions were made by."""
+    uses = PoolUses(known.snapshot, known.machines.values())
+    return {
+        name: figures_of(found.pool, uses, decided.growth.uses, known.snapshot.now)
+        for name, found in known.pool_kinds.items()
+    }
 
 
 def _locks(known: KnownState, buying: Collection[str]) -> ClosedLocks:

@@ -1,10 +1,10 @@
 """What the last round counted of each pool, as values of gauges."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Final
 
-from planner.model.plan import PoolReport
+from planner.model.plan import Plan
 from planner.model.pool_figures import PoolFigures, Use
 from worker.metric import Labels
 from worker.pool_metrics import (
@@ -26,11 +26,12 @@ _PER_UNIT: Final = {"cpu": 1000}
 """Amounts are in thousandths of a core; memory is in bytes as it is shown."""
 
 
-def pool_values(reports: Iterable[PoolReport]) -> dict[str, Values]:
+def pool_values(plan: Plan) -> dict[str, Values]:
     """Return the values of each metric by its name, none for pools that were not counted."""
     values: dict[str, Values] = {metric.name: [] for metric in POOL_METRICS}
-    for report in reports:
-        figures, pool = report.figures, {"pool": report.name}
+    all_figures = plan.figures()
+    for report in plan.pools:
+        figures, pool = all_figures.get(report.name), {"pool": report.name}
         if figures is None:
             continue
         values[SCALE_DELTA.name].append((report.delta, pool))

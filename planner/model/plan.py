@@ -1,6 +1,6 @@
 """Input and output of a round: snapshot and plan. No solver, no client, no clock."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
@@ -324,8 +324,6 @@ class PoolReport:
     """Machines that should go by now for each reason that replaces them, also those that may not yet."""
     bounds: str = ""
     """Its bounds in words while a window of its schedule is open, else empty."""
-    figures: PoolFigures | None = None
-    """What was counted of it."""
     lock: LockFigures | None = None
     """None in a pool without one, or that has not bought yet."""
 
@@ -367,6 +365,8 @@ class Plan:
     potential: Potential | None = None
     """What pools would save that do not consolidate; None in a round that has not looked."""
     pools: tuple[PoolReport, ...] = ()
+    figures: Callable[[], Mapping[str, PoolFigures]] = field(default=dict, compare=False, repr=False)
+    """What was counted of each pool, by name: for whoever shows it, as no decision needs all of it."""
     dry_runs: tuple[DryRun, ...] = ()
     """What pools in dry run would do, and do not."""
     events: tuple[PlannedEvent, ...] = ()

@@ -58,7 +58,7 @@ class LockFigures:
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class UseBounds:
     """The bounds on the use of a pool, in percent; None where it does not ask for them."""
 
     threshold: int | None = None
@@ -77,7 +77,7 @@ class PoolFigures:
     """By the machines that are there: what `scaleDown.group` goes by."""
     growth: Use | None = None
     """With machines that are coming: what `scaleUp.thresholdPercent` goes by, before anything is bought for it."""
-    bounds: Bounds = Bounds()
+    bounds: UseBounds = UseBounds()
     nodes: Mapping[NodeState, int] = field(default_factory=dict)
     """Nodes by state; all states are there."""
     largest_pending: Mapping[str, int] = field(default_factory=dict)
@@ -91,7 +91,7 @@ class PoolFigures:
     @property
     def has_bounds(self) -> bool:
         """Whether the pool grows or shrinks by its use."""
-        return self.bounds != Bounds()
+        return self.bounds != UseBounds()
 
 
 def shown(share: Fraction) -> str:

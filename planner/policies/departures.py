@@ -86,7 +86,6 @@ def departures(
     buying: Collection[str] = (),
     held: Collection[str] = (),
     locks: ClosedLocks = NO_LOCKS,
-    uses: PoolUses | None = None,
 ) -> Departures:
     """Return the removals, cancelled requests, purchases and marks of this round, and the time of the next proposal.
 
@@ -100,7 +99,6 @@ def departures(
         buying: names of the pools for which this round buys.
         held: machines that stay for headroom or a threshold alone.
         locks: those of pools that are closed.
-        uses: of pools, where they are looked at already.
     """
     now = snapshot.now
     left = {candidate.machine.name: candidate for candidate in candidates(snapshot.pools, machines.values())}
@@ -109,8 +107,7 @@ def departures(
     refused = {name: keeper for name, one in left.items() if (keeper := first_refusal(one, checks)) is not None}
     refusals = {name: keeper.why for name, keeper in refused.items()}
     safety = EvictionSafety(refused, lambda: eviction_checks(snapshot, machines, buying))
-    counted = PoolUses(snapshot, machines.values()) if uses is None else uses
-    remaining = RemainingUse(counted) if _shrinks(snapshot.pools) else None
+    remaining = RemainingUse(PoolUses(snapshot, machines.values())) if _shrinks(snapshot.pools) else None
     spared = None if remaining is None else SparedMachines(remaining, PurchaseInFlight(machines, buying, now))
     pace = DisruptionPace(snapshot, machines.values(), buying)
     gate = Gate(refused, safety, Budget(machines.values()), pace, locks=locks, remaining=spared)

@@ -13,7 +13,6 @@ from api.v1alpha1.node_pool import NodePoolStatus, PoolCounts
 from api.v1alpha1.pool_parts.choice import ChoiceStatus
 from api.v1alpha1.refused_placement import RefusedPlacement
 from planner.model.plan import BudgetState, DueMachines, PlannedRemoval, PlannedRequest, PoolReport, Reason, Snapshot
-from planner.model.pool_figures import PoolFigures
 from planner.objects.kinds import Pod
 from planner.report.lock_figures import lock_figures
 from planner.report.price_limit import NEAR_PRICE_LIMIT, near_price_limit
@@ -102,14 +101,13 @@ def pool_reports(
     frozen: Mapping[str, Reason] | None = None,
     dry_runs: Mapping[str, Reason] | None = None,
     bounds: Mapping[str, str] | None = None,
-    figures: Mapping[str, PoolFigures] | None = None,
 ) -> tuple[PoolReport, ...]:
     """Return one report per pool; counts are as observed, the delta is the change by the plan.
 
     `dead_nodes`, `due`, `consolidation`, `forgone`, `short_headroom`, `invalid_budgets`, `failed_moves`, `schedules`,
     `frozen` and `dry_runs` say what there is to say of these, by pool, and `bounds` which a schedule has put in force;
     `budgets` how many machines may go for each reason; `choices` what priorities cost; `last_shrink` when a removal
-    last began by itself, where pools wait after that. `figures` is what was counted of each pool.
+    last began by itself, where pools wait after that.
     """
     open_nodes = {place.machine.name for place in places if place.rank is Rank.NODE}
     bought = Counter(request.pool for request in requests)
@@ -168,8 +166,7 @@ def pool_reports(
                 budget=(budgets or {}).get(name, ()),
                 due={each.trigger: each.number for each in (due or {}).get(name, ())},
                 bounds=(bounds or {}).get(name, ""),
-                figures=(figures or {}).get(name),
-                lock=lock_figures(kinds_of_pool.pool, status),
+                lock=None if status.lock is None else lock_figures(kinds_of_pool.pool, status.lock),
             )
         )
     return tuple(reports)

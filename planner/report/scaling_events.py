@@ -1,7 +1,8 @@
 """Events of a pool that grows or shrinks: how many machines of which types, from how many to how many, and why.
 
 They tell of what a round has written: one for a pool that buys and one for a pool that lets machines go, however many
-these are. A round that writes nothing tells nothing, so a decision is not told again by the rounds after it.
+these are. A round that writes nothing tells nothing, so a decision is not told again by the rounds after it. Requests
+and removals say why: where a bound on the use of the pool asks for them, with that use and the bound.
 Source: VPSie's scaling events `ScalingUp` and `ScalingDown`; kubernetes/autoscaler issue 3991 for both counts.
 """
 
@@ -11,7 +12,6 @@ from itertools import islice
 from typing import Final
 
 from planner.model.plan import PlannedEvent, PlannedRemoval, PlannedRequest, PoolReport
-from planner.model.pool_figures import Use, shown
 
 SCALING_UP: Final = "ScalingUp"
 SCALING_DOWN: Final = "ScalingDown"
@@ -50,9 +50,7 @@ def scaling_events(
 def _grows(report: PoolReport, bought: Sequence[tuple[PlannedRequest, str]], uid: str) -> PlannedEvent:
     kinds = Counter(f"{request.server_type} in {request.location}" for request, _ in bought)
     why = _few(dict.fromkeys(request.why for request, _ in bought))
-    figures = report.figures
-    use = None if figures is None else figures.growth or figures.use
-    message = f"{_from_to(report, len(bought))}: {_counted(kinds)}{_used(use)}. {why}"
+    message = f"{_from_to(report, len(bought))}: {_counted(kinds)}. {why}"
     return PlannedEvent("NodePool", report.name, None, uid, SCALING_UP, message, machine=bought[0][1])
 
 
@@ -61,9 +59,7 @@ def _shrinks(report: PoolReport, begun: Sequence[PlannedRemoval], uid: str) -> P
     rest = len(begun) - _NAMES_TOLD
     names = ", ".join(removal.node for removal in begun[:_NAMES_TOLD]) + (f" and {rest} more" if rest > 0 else "")
     why = _few(dict.fromkeys(f"{removal.reason}: {removal.why}" for removal in begun))
-    figures = report.figures
-    used = _used(None if figures is None else figures.use)
-    message = f"{_from_to(report, -len(begun))}: {_counted(kinds)} ({names}){used}. {why}"
+    message = f"{_from_to(report, -len(begun))}: {_counted(kinds)} ({names}). {why}"
     return PlannedEvent("NodePool", report.name, None, uid, SCALING_DOWN, message, machine=begun[0].node)
 
 
@@ -79,12 +75,7 @@ def _counted(kinds: Mapping[str, int]) -> str:
     return ", ".join(f"{number} x {kind}" for kind, number in kinds.items())
 
 
-def _used(use: Use | None) -> str:
-    shares = {} if use is None else use.shares
-    return f"; requested {', '.join(f'{shown(share)} % of {name}' for name, share in shares.items())}" if shares else ""
-
-
 def _few(sentences: Iterable[str]) -> str:
-    told = list(sentences)
-    rest = len(told) - _REASONS_TOLD
-    return "; ".join(told[:_REASONS_TOLD]) + (f"; and {rest} more" if rest > 0 else "")
+    reasons = list(sentences)
+    rest = len(reasons) - _REASONS_TOLD
+    return "; ".join(reasons[:_REASONS_TOLD]) + (f"; and {rest} more" if rest > 0 else "")

@@ -1,5 +1,6 @@
 import re
 
+from pages.metric_names import ESCALATOR, VPSIE
 from pages.metrics import FILE, main, page
 from worker.metrics import METRICS
 
@@ -37,3 +38,24 @@ def test_no_alert_adds_up_what_two_clusters_say():
 def test_each_metric_says_what_it_is_for_and_no_label_names_a_pod_or_machine():
     assert all(one.use and one.help for one in METRICS)
     assert not {"pod", "node", "machine", "request", "name"} & {label for one in METRICS for label in one.labels}
+
+
+def test_names_of_other_autoscalers_lead_to_metrics_that_there_are():
+    shown = {one.shown for one in METRICS}
+    for peer in (*ESCALATOR, *VPSIE):
+        assert set(re.findall(r"growth_[a-z_]+", f"{peer.here} {peer.note}")) <= shown, peer
+        assert peer.here or peer.note, peer
+    names = [name for peers in (ESCALATOR, VPSIE) for peer in peers for name in peer.names]
+    assert len(names) == len(set(names))
+
+
+def test_each_metric_of_the_scaling_page_of_vpsie_has_an_equal():
+    """Source: VPSie's `docs/` on its scaling algorithm, "Metrics"."""
+    assert {name for peer in VPSIE if peer.here for name in peer.names} >= {
+        "scaling_decisions_total",
+        "scale_up_total",
+        "scale_down_total",
+        "scale_down_blocked_total",
+        "node_provisioning_duration_seconds",
+        "node_drain_duration_seconds",
+    }

@@ -69,7 +69,7 @@ class RoundGauges:
             BLOCKED.name: _blocked(plan),
             DISRUPTIONS.name: list(_disruptions(plan.pools)),
             DUE.name: list(_due(plan.pools)),
-            **pool_values(plan.pools),
+            **pool_values(plan),
         }
         self._last = _Round(self._elapsed(), snapshot.now.timestamp(), values)
         self._rounds.add(1, {"result": plan.result.value})

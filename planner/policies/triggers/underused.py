@@ -13,14 +13,14 @@ from planner.policies.emptiness import is_empty
 from planner.policies.pace.budgets import UNDERUSED
 from planner.policies.port import Candidate, MachineAction, PolicyView, Proposal, Quota
 from planner.policies.triggers.worn_out import open_pools
-from planner.policies.utilisation.pool_use import is_counted
+from planner.policies.utilisation.pool_use import SHRINKING_MODES, is_counted
 from planner.policies.utilisation.removal_order import in_order
 from planner.supply.machines import Machine
 
 
 def shrinking_pools(view: PolicyView) -> list[NodePool]:
     """Return the pools in whose mode machines with pods may go by themselves."""
-    return [pool for pool in open_pools(view) if pool.spec.scale_down.mode in {"wait", "drain"}]
+    return [pool for pool in open_pools(view) if pool.spec.scale_down.mode in SHRINKING_MODES]
 
 
 def may_shrink(pool: NodePool, view: PolicyView) -> list[Candidate]:

@@ -6,9 +6,9 @@ from datetime import datetime
 
 from api.keys import TAINT_SCALE_DOWN
 from api.v1alpha1.node_pool import NodePool
-from planner.model.pool_figures import Bounds, NodeState, PoolFigures, Use
+from planner.model.pool_figures import NodeState, PoolFigures, Use, UseBounds
 from planner.objects.kinds import Node
-from planner.policies.utilisation.pool_use import PoolUses, is_counted
+from planner.policies.utilisation.pool_use import SHRINKING_MODES, PoolUses, is_counted
 from planner.policies.utilisation.shares import JUDGED
 from planner.supply.machines import Machine
 
@@ -53,9 +53,12 @@ def _largest_free(machines: Iterable[Machine]) -> dict[str, int]:
         node = machine.node
         if node is None or not node.is_ready or not is_counted(machine):
             continue
+        free = {name: node.allocatable.get(name, 0) for name in JUDGED}
+        for pod in machine.residents:
+            for name in JUDGED:
+                free[name] -= pod.requests.get(name, 0)
         for name in JUDGED:
-            taken = sum(pod.requests.get(name, 0) for pod in machine.residents)
-            largest[name] = max(largest[name], node.allocatable.get(name, 0) - taken)
+            largest[name] = max(largest[name], free[name])
     return largest
 
 
@@ -68,9 +71,10 @@ def _limits(pool: NodePool) -> dict[str, int]:
     return {"min": spec.minimum, "max": min(most)} if most else {"min": spec.minimum}
 
 
-def _bounds(pool: NodePool) -> Bounds:
-    group = pool.spec.scale_down.group
-    return Bounds(
+def _bounds(pool: NodePool) -> UseBounds:
+    # In other modes no machine goes for its use.
+    group = pool.spec.scale_down.group if pool.spec.scale_down.mode in SHRINKING_MODES else None
+    return UseBounds(
         threshold=pool.spec.scale_up.threshold,
         lower=None if group is None else group.lower_percent,
         upper=None if group is None else group.upper_percent,

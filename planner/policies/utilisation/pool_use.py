@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import Final
 
 from api.quantity import parse_amount
 from api.v1alpha1.node_pool import NodePool
@@ -19,6 +20,9 @@ from planner.objects.kinds import Node, Pod
 from planner.policies.utilisation.shares import JUDGED, Amounts, asked_on, capacity_of, larger_share, summed
 from planner.supply.machines import Machine
 from planner.supply.pod_group import choose_pools
+
+SHRINKING_MODES: Final = frozenset({"wait", "drain"})
+"""Values of `scaleDown.mode` in which machines with pods may go by themselves."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,8 @@ import pytest
 
 from activities.ports.cluster import EVENTS, NODE_REMOVAL_REQUESTS, NODE_REQUESTS, PODS
 from activities.ports.errors import Rejected
-from planner.model.plan import Move
+from api.v1alpha1.node_pool import NodePoolStatus
+from planner.model.plan import Move, PoolReport
 from tests.activities.rounds import Crash, World, begun, bought, nothing
 
 
@@ -166,3 +167,25 @@ async def test_after_a_death_at_any_write_the_next_round_leaves_a_whole_step_or_
     else:
         assert open_requests == []
         assert is_cancelled <= {True}
+
+
+async def scaling(world):
+    """Return reason and object of the events of scaling."""
+    told = [(e["reason"], e["regarding"]["kind"]) for e in await world.items(EVENTS)]
+    return sorted(reason for reason, kind in told if kind == "NodePool" and reason.startswith("Scaling"))
+
+
+async def test_pools_are_told_of_what_was_written_and_of_nothing_else(world):
+    world.cluster.refuse_writes(Rejected("no"), "create", NODE_REQUESTS)
+    await world.carry_out(nothing(requests=(bought(0, seats=()),), pools=(PoolReport("default", NodePoolStatus(), 1),)))
+    assert await scaling(world) == []
+    world.cluster.refuse = None
+    plan = nothing(
+        requests=(bought(0, seats=()),),
+        removals=(begun("default-a"),),
+        pools=(PoolReport("default", NodePoolStatus(), 0),),
+    )
+    await world.carry_out(plan)
+    assert await scaling(world) == ["ScalingDown", "ScalingUp"]
+    await world.carry_out(nothing(pools=plan.pools))
+    assert await scaling(world) == ["ScalingDown", "ScalingUp"]

@@ -140,7 +140,7 @@ def what_came_of_it(shown) -> None:
 
 
 def table_holds(shown) -> None:
-    """Each metric that is shown has a row with its name, kind, help and labels, and each row is shown but that of drains."""
+    """Each metric that is shown has a row with its name, kind, help and labels, and each is shown, but for drains."""
     text = shown.text()
     kinds = dict(re.findall(r"^# TYPE (growth_\w+) (\w+)$", text, re.MULTILINE))
     helps = dict(re.findall(r"^# HELP (growth_\w+) (.*)$", text, re.MULTILINE))

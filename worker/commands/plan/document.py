@@ -11,9 +11,9 @@
     placed[]            pods that existing or coming machines take: pod, and node or request
     nominated[]         pods that the scheduler keeps a node for, no demand therefore: pod, node
     unplaced[]          pod, reasons[]: code, message, and serverType where one is meant
-    removals[]          nodes whose cool-off begins now: node, reason, at (its end); where pods are moved also
-                        savingPerHour (of the whole step), replacement[] (names of `requests` that must be Ready
-                        first) and moves[] (pod, node)
+    removals[]          nodes whose cool-off begins now: node, reason, at (its end); why, where it is Underused; where
+                        pods are moved also savingPerHour (of the whole step), replacement[] (names of `requests` that
+                        must be Ready first) and moves[] (pod, node)
     kept[]              nodes without pods that stay for the data on them: node, why
     cancelled[]         requests that nobody needs any more
     costPerHour         of `requests`
@@ -24,14 +24,18 @@
     optimal             whether the two are equal
     currency            of all prices
     pools[]             name, counts (as seen: ready, inFlight, removing, total), utilisation (cpu, memory, of ready
-                        nodes, 0 to 1), lock (null: no pool has one yet), delta (bought less removed), pricePerHour,
-                        pricePerMonth and currency of the machines that are there or coming, conditions[], choice
+                        nodes, 0 to 1), lock (after the plan; null in a pool that has none or has not bought: closed,
+                        closedAt, requested, opensFrom and opensBy, openedAt, openedBy), delta (bought less removed),
+                        pricePerHour, pricePerMonth and currency of the machines that are there or coming, conditions[],
+                        choice
                         (costsPerHour, currency, at: what priorities cost in the last round that bought for it, this
                         one included; absent where they cost nothing),
                         budget[] (by reason: allowed at once, null without a limit, used, left, opensAt where it is 0),
                         due (machines that should go by now, by reason), blockedCount and blocked[], the first 20:
                         machines that a policy would let go and that are kept: node, trigger (reason of the removal),
-                        reason, why
+                        reason, why; use (absent in a pool without bounds on it): growth (thresholdPercent) and
+                        shrinking (lowerPercent, upperPercent), each with what the decision counted of cpu (thousandths
+                        of a core) and memory (bytes): requested, capacity, percent, null where there is nothing
     buffers[]           CapacityBuffers that are read as headroom: name, pods that count, and, where they have no room,
                         reason (code, message); left out where there are none
     timing              only with --timing: seconds by stage of planning (read, assemble, pack, check, decide)
@@ -67,9 +71,12 @@ from planner.model.plan import (
     Reason,
     Unplaced,
 )
+from planner.model.pool_figures import PoolFigures
 from planner.model.stages import Stage
 from planner.objects.capacity_buffer import CapacityBuffer
 from planner.objects.kinds import Pod
+from planner.policies.pace.budgets import UNDERUSED
+from worker.commands.plan.pool_use import lock_document, use_document
 from worker.commands.shared.cluster_view import ClusterView
 from worker.commands.shared.verdicts import verdicts
 
@@ -83,7 +90,7 @@ _SECOND_DECIMALS: Final = 6
 
 def document(plan: Plan, seconds: Mapping[Stage, float] | None = None) -> Json:
     """Return the plan as JSON types; with the seconds of each stage, if they are given."""
-    choice = plan.choice_costs_per_hour
+    choice, figures = plan.choice_costs_per_hour, plan.figures()
     more = {"choiceCostsPerHour": format_price(choice)} if choice else {}
     return {
         "apiVersion": API_VERSION,
@@ -102,7 +109,10 @@ def document(plan: Plan, seconds: Mapping[Stage, float] | None = None) -> Json:
         "gapPercent": gap_percent(plan),
         "optimal": plan.optimal,
         "currency": plan.currency,
-        "pools": [_pool(report, blocked_of(plan, report.name)) | _dry_run(report.name, plan) for report in plan.pools],
+        "pools": [
+            _pool(report, blocked_of(plan, report.name), figures.get(report.name)) | _dry_run(report.name, plan)
+            for report in plan.pools
+        ],
         **_buffers(plan),
     } | ({} if seconds is None else {"timing": {stage: round(n, _SECOND_DECIMALS) for stage, n in seconds.items()}})
 
@@ -175,6 +185,8 @@ def _request(request: PlannedRequest) -> Json:
 
 def _removal(removal: PlannedRemoval, plan: Plan) -> Json:
     entry: Json = {"node": removal.node, "reason": removal.reason, "at": format_timestamp(removal.at)}
+    if removal.reason == UNDERUSED:
+        entry["why"] = removal.why
     if removal.saving_per_hour is None and not (removal.moves or removal.replacement):
         return entry
     return entry | {
@@ -219,14 +231,14 @@ def _reason(reason: Reason) -> Json:
     return entry if reason.server_type is None else entry | {"serverType": reason.server_type}
 
 
-def _pool(report: PoolReport, blocked: Sequence[BlockedMachine]) -> Json:
+def _pool(report: PoolReport, blocked: Sequence[BlockedMachine], figures: PoolFigures | None) -> Json:
     status, price = report.status.to_json(), report.status.price_per_hour
     choice = {"choice": status["choice"]} if report.status.choice is not None else {}
     return {
         "name": report.name,
         "counts": status["nodes"],
         "utilisation": {name: round(share, _SHARE_DECIMALS) for name, share in report.utilisation.items()},
-        "lock": None,
+        "lock": lock_document(report.lock),
         "delta": report.delta,
         "pricePerHour": None if price is None else format_price(price),
         "pricePerMonth": None if price is None else format_price(price_per_month(price)),
@@ -240,6 +252,7 @@ def _pool(report: PoolReport, blocked: Sequence[BlockedMachine]) -> Json:
             {"node": machine.node, "trigger": machine.trigger, "reason": machine.reason, "why": machine.why}
             for machine in blocked[:BLOCKED_NAMED]
         ],
+        **use_document(figures),
     } | ({"bounds": report.bounds} if report.bounds else {})
 
 

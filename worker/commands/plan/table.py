@@ -18,6 +18,7 @@ from worker.commands.plan.document import (
     replacements,
     request_name,
 )
+from worker.commands.shared.pool_lines import pool_lines
 from worker.commands.shared.tables import (
     count,
     money,
@@ -49,7 +50,7 @@ def _print_all(out: Console, plan: Plan) -> None:
     print_unplaced(out, plan.unplaced)
     _leaving(out, plan)
     _buffers(out, plan)
-    _pools(out, plan.pools)
+    _pools(out, plan)
 
 
 def _headline(out: Console, plan: Plan) -> None:
@@ -224,7 +225,8 @@ def _blocked(out: Console, plan: Plan) -> None:
         print_section(out, "Held back", rows)
 
 
-def _pools(out: Console, reports: Sequence[PoolReport]) -> None:
+def _pools(out: Console, plan: Plan) -> None:
+    reports = plan.pools
     rows = table("name", "ready", "in flight", "removing", "change", "cpu", "memory", "per hour", "per month", "")
     for column in rows.columns[1:9]:
         column.justify = "right"
@@ -251,6 +253,9 @@ def _pools(out: Console, reports: Sequence[PoolReport]) -> None:
     if rows.row_count:
         print_section(out, "Pools", rows)
     print_bounds(out, reports)
+    for report in reports:
+        for line in pool_lines(report, plan, format_timestamp):
+            out.print(line, soft_wrap=True)
 
 
 def print_bounds(out: Console, reports: Iterable[PoolReport]) -> None:

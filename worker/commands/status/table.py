@@ -18,6 +18,7 @@ from worker.commands.plan.table import print_bounds, print_unplaced
 from worker.commands.shared.cluster_view import ClusterView
 from worker.commands.shared.machine_state import is_ours, own_pods, state
 from worker.commands.shared.next_steps import Awaited, awaited
+from worker.commands.shared.pool_lines import pool_lines
 from worker.commands.shared.tables import (
     count,
     money,
@@ -28,7 +29,7 @@ from worker.commands.shared.tables import (
     print_section,
     table,
 )
-from worker.commands.shared.times import until
+from worker.commands.shared.times import clock, until
 from worker.commands.status.choice import choices
 from worker.commands.status.saving import savings
 
@@ -129,6 +130,9 @@ def _pools(out: Console, view: ClusterView) -> None:
         )
     print_section(out, "Pools", rows)
     print_bounds(out, view.plan.pools)
+    for report in view.plan.pools:
+        for line in pool_lines(report, view.plan, lambda moment: clock(moment, view.snapshot.now)):
+            out.print(Text(line), soft_wrap=True)
     if view.plan.blocked:
         counts = Counter(machine.reason for machine in view.plan.blocked).most_common()
         listed = ", ".join(f"{number} {reason}" for reason, number in counts)

@@ -27,6 +27,7 @@ from worker.commands.shared.times import since, until
 from worker.commands.why.budget import budget_state, when_it_opens
 from worker.commands.why.consolidation import why_not_moved
 from worker.commands.why.lifecycle import limits_of_drain, why_bought
+from worker.commands.why.little_use import little_use
 from worker.commands.why.replacement import why_replaced, why_replaces
 from worker.commands.why.wear import wear
 
@@ -52,7 +53,7 @@ def why_node(node: Node, view: ClusterView, events: Sequence[ToldEvent] = ()) ->
     if not is_ours(machine):
         return [*lines, "Growth never removes it: it bears no request of Growth's."]
     lines += [*_reservation(machine, view), *why_replaces(node.name, view)]
-    lines += wear(machine, node, view)
+    lines += [*wear(machine, node, view), *little_use(machine, node, view)]
     return [*lines, *_leaving(machine, node, view)]
 
 
