@@ -255,10 +255,13 @@ class KubeCluster:
             )
             body = page.object()
             # Items of built-in kinds come without their kind.
-            items += ({"apiVersion": resource.api_version, "kind": resource.kind, **item} for item in body["items"])
+            items += (
+                {"apiVersion": resource.api_version, "kind": resource.kind, **item} for item in body["items"] or ()
+            )
             token = body["metadata"].get("continue", "")
             if not token:
-                return ObjectList(items, body["metadata"]["resourceVersion"])
+                # What cannot be watched, such as metrics, has no version.
+                return ObjectList(items, body["metadata"].get("resourceVersion", ""))
 
     async def _why_not_applied(self, path: str, operations: Sequence[PatchOp], *, call: str) -> GrowthError:
         """Return the error of a patch that was not applied: a `test` failed, or it can never be applied.

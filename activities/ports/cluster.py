@@ -71,6 +71,9 @@ PROVISIONING_REQUESTS: Final = Resource(
     is_optional=True,
     is_dispensable=True,
 )
+NODE_METRICS: Final = Resource(
+    "metrics.k8s.io", "v1beta1", "NodeMetrics", "nodes", namespaced=False, is_optional=True, is_dispensable=True
+)
 CAPACITY_BUFFERS: Final = tuple(
     Resource(
         "autoscaling.x-k8s.io",

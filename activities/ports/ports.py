@@ -13,6 +13,7 @@ from activities.ports.identity import ClusterIdentity
 from activities.ports.provider import Provider
 from activities.ports.server_lists import ServerLists
 from activities.ports.simulated_kinds import SimulatedKinds
+from activities.ports.usage import UsageSamples
 from planner.model.plan import Plan, Snapshot
 from planner.model.stages import Stage
 from planner.objects.class_template import ClassTemplate
@@ -108,6 +109,8 @@ class Ports:
     of them drifts."""
     simulated: SimulatedKinds = field(default_factory=SimulatedKinds)
     """The kinds of node class whose machines are simulated. Without any, no class is held back for that."""
+    usage: UsageSamples = field(default_factory=UsageSamples)
+    """What this worker has seen Nodes use."""
     cluster_uid: str = ""
     """Of the namespace kube-system: tells this cluster from others of its name. Empty: the name alone does."""
     watched_since: Callable[[], datetime | None] = lambda: None

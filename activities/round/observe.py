@@ -191,6 +191,7 @@ class Observer:
             volumes=Volumes(claims, volumes, storage_classes),
             # A list has a version wherever it could be read.
             disruption_budgets=budgets if cached[SURROUNDINGS.index(DISRUPTION_BUDGETS)][1] else None,
+            usage=self._ports.usage.observed,
             buffers=buffers.buffers,
             buffers_due=buffers.due,
             pools=owned[0],

@@ -61,6 +61,7 @@ class Renewing:
             template_hashes=merged(each.template_hashes for each in all_advice),
             underused_since=merged(each.underused_since for each in all_advice),
             due=due_machines(all_advice),
+            blocked=tuple(machine for each in all_advice for machine in each.blocked),
             wake_at=min((each.wake_at for each in all_advice if each.wake_at is not None), default=None),
         )
         proposals = [proposal for each in all_advice for proposal in each.proposals]
@@ -75,7 +76,7 @@ class Renewing:
             advice,
             proposals=(*ordered.plain, *settled.proposals),
             requests=settled.requests,
-            blocked=settled.blocked,
+            blocked=(*advice.blocked, *settled.blocked),
             worn=worn,
         )
 

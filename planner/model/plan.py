@@ -17,6 +17,7 @@ from api.v1alpha1.node_request import NodeRequest, Seat
 from planner.model.node_class import NodeClass
 from planner.model.pool_figures import LockFigures, PoolFigures
 from planner.model.saving import Potential
+from planner.model.usage import ObservedUsage
 from planner.objects.capacity_buffer import CapacityBuffer
 from planner.objects.disruption_budget import DisruptionBudget
 from planner.objects.kinds import DaemonSet, Node, Pod
@@ -78,6 +79,8 @@ class Snapshot:
     volumes: Volumes = Volumes()
     disruption_budgets: tuple[DisruptionBudget, ...] | None = ()
     """None where they may not be read: then no pod is evicted by a policy."""
+    usage: ObservedUsage = ObservedUsage()
+    """What Nodes were seen to use; nothing where no pool asks for it."""
     buffers: tuple[CapacityBuffer, ...] = ()
     """Those that are to be served, and those that should be and cannot; none where they are not defined."""
     buffers_due: datetime | None = None

@@ -138,6 +138,7 @@ def departures(
                 worn=_in_turn(worn, left, gate, safety),
                 remaining=remaining,
                 spares=(lambda _: None) if spared is None else spared.blocks,
+                usage=snapshot.usage,
                 shrunk_at=shrunk,
                 held=held,
             )

@@ -14,6 +14,7 @@ from typing import ClassVar, Protocol
 from api.v1alpha1.consolidation import ConsolidationStatus
 from api.v1alpha1.node_pool import ClassRef, NodePool
 from planner.model.plan import BlockedMachine, DueMachines, Move, PlannedRequest, Reason
+from planner.model.usage import ObservedUsage
 from planner.objects.class_template import ClassTemplate
 from planner.policies.safety.blocked import Blocked, BlockedBy
 from planner.policies.utilisation.remaining import RemainingUse
@@ -125,6 +126,8 @@ class PolicyView:
     """How much is used of pools, and what remains of them; None where no pool asks for it."""
     spares: Callable[[Candidate], Blocked | None] = lambda _: None
     """What keeps a candidate from going as too little is used."""
+    usage: ObservedUsage = ObservedUsage()
+    """What Nodes were seen to use."""
     shrunk_at: Mapping[str, datetime] = field(default_factory=dict)
     """When a removal last began by itself, by pool, of those that wait after that."""
     held: Collection[str] = ()

@@ -5,6 +5,8 @@ from tests.api.refusals import Refusal
 
 _LOWER = "lowerPercent must be below upperPercent"
 _SLOW = "slow is above fast"
+_FRACTION = "fraction is of samples of usage: set basis: usage, or leave it out"
+_LONG_WINDOW = "usage is known for the last 45m at most: make the window no longer"
 _NO_BOUND = "the window changes nothing: set min, max or both"
 _CIRCLE = "scaleDown.group.upperPercent must be below scaleUp.thresholdPercent: else what is bought goes again"
 _GROUP = {"lowerPercent": 10, "upperPercent": 40, "slow": 2, "fast": 5}
@@ -65,6 +67,20 @@ WRONG_POLICIES = {
         pool(scaleDown={"node": {"cpuPercent": 101}}),
         "spec.scaleDown.node.cpuPercent: must be at most 100, not 101",
         "should be less than or equal to 100",
+        by_rule=False,
+    ),
+    "a fraction of samples where requests count": Refusal(
+        pool(scaleDown={"node": {"fraction": 80}}), f"spec.scaleDown.node: {_FRACTION}", _FRACTION
+    ),
+    "a window of usage that nobody remembers": Refusal(
+        pool(scaleDown={"node": {"basis": "usage", "window": "1h"}}),
+        f"spec.scaleDown.node: {_LONG_WINDOW}",
+        _LONG_WINDOW,
+    ),
+    "use of a kind that there is not": Refusal(
+        pool(scaleDown={"node": {"basis": "load"}}),
+        "spec.scaleDown.node.basis: must be 'requests' or 'usage', not 'load'",
+        'supported values: "requests", "usage"',
         by_rule=False,
     ),
     "an order that there is not": Refusal(

@@ -26,7 +26,14 @@ POOL = as_sent(
         types=["cx22", "cx32"],
         limits={"max": 5},
         scaleUp={"unavailableTTL": "5m", "recordTTL": "1s"},
-        scaleDown={"mode": "drain", "idleAfter": "1s", "softGrace": "3s", "hardGrace": "5s"},
+        scaleDown={
+            "mode": "drain",
+            "idleAfter": "1s",
+            "softGrace": "3s",
+            "hardGrace": "5s",
+            # Asked for, and not served here: no machine goes for that.
+            "node": {"basis": "usage"},
+        },
     )
 )
 SOLD_OUT = [{"serverType": "cx22", "call": "create", "error": "capacity"}]

@@ -12,6 +12,7 @@ from temporalio.worker import Worker
 
 from activities.kube.cache import Cache
 from activities.objects.definitions import are_being_deleted
+from activities.objects.node_usage import sample_usage
 from activities.ports.cluster import Resource
 from activities.ports.errors import GrowthError, NotFound
 from activities.ports.ports import Ports
@@ -41,6 +42,8 @@ LONGEST_TEND_PERIOD: Final = 10.0
 """The same, however late: a class that is new has no prices until it has been tended."""
 FAILED_TEND_PERIOD: Final = 2.0
 """The same after a pass that failed."""
+USAGE_PERIOD: Final = timedelta(seconds=60)
+"""So often Nodes are asked for what they use, where a pool goes by it."""
 LOOK_SECONDS: Final = 2.0
 """Between two looks at what is still missing: a first list takes a second or two when all is well."""
 OWN_NAMESPACES: Final = "the namespaces of Growth's objects and workflows"
@@ -125,6 +128,7 @@ async def at_work(
                 watches.nudge("worker started")
 
             await prepare()
+            loops.append(group.create_task(_sample(ports), name="usage"))
             loops.append(group.create_task(keeper.run(), name="keeper"))
             loops.append(group.create_task(reach.run(), name="reach"))
             loops.append(group.create_task(round_watch.run(), name="round watch"))
@@ -170,6 +174,21 @@ async def _are_kinds_going(ports: Ports, cache: Cache, failures: Mapping[Resourc
     except GrowthError as error:
         log.debug("cannot look at Growth's definitions", error=str(error))
         return False
+
+
+async def _sample(ports: Ports) -> None:
+    """Keep samples of what Nodes use, for ever."""
+    warnings = LogOnce(log)
+    while True:
+        try:
+            if trouble_with_usage := await sample_usage(ports):
+                warnings.warn(f"what Nodes use is not known: {trouble_with_usage}")
+            else:
+                warnings.over()
+        except Exception:
+            # A fault in it must not end the worker: no machine goes by its usage meanwhile.
+            log.exception("what Nodes use is not sampled")
+        await asyncio.sleep(USAGE_PERIOD.total_seconds())
 
 
 async def _tend(provider: Provider) -> None:

@@ -1,11 +1,11 @@
 """When machines go because too little of them is used: judged for the pool as a whole, and for each machine."""
 
 from datetime import timedelta
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 from pydantic import Field, model_validator
 
-from api.duration import PositiveDuration
+from api.duration import PositiveDuration, format_duration
 from api.model import Model
 from api.rules import rule, rules
 
@@ -44,12 +44,49 @@ class GroupUtilisation(Model):
         return self
 
 
+_FRACTION_OF_REQUESTS: Final = rule(
+    "!has(self.fraction) || (has(self.basis) && self.basis == 'usage')",
+    "fraction is of samples of usage: set basis: usage, or leave it out",
+)
+_MOST_WINDOW: Final = timedelta(minutes=45)
+"""Of usage: each worker keeps 50 samples of a Node, one a minute."""
+_SHOWN_MOST: Final = format_duration(_MOST_WINDOW)
+_WINDOW_OF_USAGE: Final = rule(
+    f"!has(self.basis) || self.basis != 'usage' || duration(self.window) <= duration('{_SHOWN_MOST}')",
+    f"usage is known for the last {_SHOWN_MOST} at most: make the window no longer",
+)
+
+
 class NodeUtilisation(Model):
-    """A machine goes once its pods have requested little of its cpu and of its memory for some time."""
+    """A machine goes once little of its cpu and of its memory has been requested, or used, for some time."""
+
+    model_config = rules(_FRACTION_OF_REQUESTS, _WINDOW_OF_USAGE)
 
     cpu_percent: Share = 50
-    """It is used little while the share of its cpu that pods request is below this, in percent."""
+    """It is used little while the share of its cpu that counts by basis is below this, in percent."""
     memory_percent: Share = 50
-    """It is used little while the share of its memory that pods request is below this, too, in percent."""
+    """It is used little while the share of its memory that counts by basis is below this, too, in percent."""
     window: PositiveDuration = timedelta(minutes=10)
     """How long it must have been so without a break."""
+    basis: Literal["requests", "usage"] | None = None
+    """What counts: requests of its pods, or usage as metrics.k8s.io tells it. Without it, requests."""
+    fraction: Annotated[int | None, Field(strict=True, ge=1, le=100)] = None
+    """How many of the samples of usage in the window must be below, in percent. Without it, all of them."""
+
+    @model_validator(mode="after")
+    def _is_known_of_usage(self) -> "NodeUtilisation":
+        if self.fraction is not None and not self.is_by_usage:
+            raise ValueError(_FRACTION_OF_REQUESTS["message"])
+        if self.is_by_usage and self.window > _MOST_WINDOW:
+            raise ValueError(_WINDOW_OF_USAGE["message"])
+        return self
+
+    @property
+    def is_by_usage(self) -> bool:
+        """Whether samples of usage count, and not requests."""
+        return self.basis == "usage"
+
+    @property
+    def fraction_of_samples(self) -> int:
+        """How many of the samples must be below, in percent."""
+        return 100 if self.fraction is None else self.fraction

@@ -37,6 +37,7 @@ class BlockedBy(StrEnum):
     PURCHASE = "BlockedByPurchase"
     LOCK = "PurchaseLockClosed"
     REMAINING = "BlockedByRemainingUse"
+    USAGE = "UsageUnknown"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,13 @@
 """The use of each machine: one that has been used little for the whole of a window goes.
 
-Since when it is so without a break stands on its Node, so that no round must remember it. A round knows what pods ask
-for now and not what they asked for before, so the window is whole or not at all. A pod that comes begins it anew.
+By what pods request; for usage there is `planner.policies.triggers.node_usage`. Since when it is so without a break
+stands on its Node, so that no round must remember it. A round knows what pods ask for now and not what they asked for
+before, so the window is whole or not at all. A pod that comes begins it anew.
 Source: VPSie's scale-down; Cluster Autoscaler, FAQ, "How does scale-down work?".
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from api.keys import ANNOTATION_UNDERUSED_SINCE
@@ -15,6 +16,7 @@ from api.v1alpha1.node_pool import NodePool
 from api.v1alpha1.pool_parts.utilisation import NodeUtilisation
 from planner.lifecycle.clocks.future_times import is_to_come
 from planner.policies.port import Advice, Candidate, MachineAction, PolicyView, Proposal
+from planner.policies.triggers.node_usage import advice_by_usage
 from planner.policies.triggers.underused import may_shrink, shrinking_pools, underused
 from planner.policies.utilisation.pool_use import is_counted
 from planner.policies.utilisation.shares import Amounts, asked_on, capacity_of, is_share_below
@@ -27,11 +29,14 @@ class LittleUsedMachines:
 
     def propose(self, view: PolicyView) -> Advice:
         """Return them, and since when each is so, to be written on Nodes."""
-        wishes = {
-            pool.metadata.name: pool.spec.scale_down.node
-            for pool in shrinking_pools(view)
-            if pool.spec.scale_down.node is not None
-        }
+        wishes: dict[str, NodeUtilisation] = {}
+        by_usage: list[NodePool] = []
+        for pool in shrinking_pools(view):
+            if (wanted := pool.spec.scale_down.node) is not None:
+                if wanted.is_by_usage:
+                    by_usage.append(pool)
+                else:
+                    wishes[pool.metadata.name] = wanted
         since: dict[str, datetime] = {}
         marks: dict[str, datetime | None] = {}
         for candidate in view.candidates:
@@ -46,7 +51,11 @@ class LittleUsedMachines:
             elif ANNOTATION_UNDERUSED_SINCE in node.annotations:
                 marks[node.name] = None
         pools = [pool for pool in view.pools if since and pool.metadata.name in wishes]
-        return Advice(tuple(each for pool in pools for each in _proposals(pool, view, since)), underused_since=marks)
+        proposals = tuple(each for pool in pools for each in _proposals(pool, view, since))
+        if not by_usage:
+            return Advice(proposals, underused_since=marks)
+        using = advice_by_usage(by_usage, view)
+        return replace(using, proposals=(*proposals, *using.proposals), underused_since=marks)
 
 
 def is_little_used(asked: Amounts, capacity: Amounts, wish: NodeUtilisation) -> bool:

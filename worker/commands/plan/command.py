@@ -47,7 +47,7 @@ def plan(
         further: more files, so that a pattern of the shell may follow -f.
         file: YAML or JSON, as `kubectl get -o yaml` prints it: pods, nodes, namespaces, pv, pvc, storageclasses,
             csinodes, daemonsets, limitranges, poddisruptionbudgets, runtimeclasses, priorityclasses, capacitybuffers
-            with what they refer to, and Growth's own kinds; may be repeated; - is standard input.
+            with what they refer to, nodemetrics, and Growth's own kinds; may be repeated; - is standard input.
         now: the time of the plan in RFC 3339; without it, the present.
         explain: namespace/name of a pod: tell of it alone, with what stands in the way on each node and offering.
         settings: PATH=VALUE, such as pool/default.limits.max=9: plan as if a pool (pool/NAME) or a node class

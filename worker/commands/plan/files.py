@@ -36,6 +36,7 @@ from worker.commands.plan.completion.defaults import Completed, completed
 from worker.commands.plan.doubts import doubts
 from worker.commands.plan.objects import Json, Objects, items_of, key
 from worker.commands.plan.syntax import BadDocument, documents
+from worker.commands.plan.usage import usage_in
 from worker.commands.shared.node_classes import as_planned, unread
 from worker.errors import USAGE_ERROR, CommandError
 
@@ -117,6 +118,7 @@ def _snapshot(objects: Objects, complete: Completed, now: datetime) -> Snapshot:
         disruption_budgets=complete.disruption_budgets,
     )
     pools = models(objects, NodePool)
+    usage, unread_usage = usage_in(objects.of("NodeMetrics"))
     return Snapshot(
         now=now,
         pods=parsed.pods,
@@ -125,12 +127,13 @@ def _snapshot(objects: Objects, complete: Completed, now: datetime) -> Snapshot:
         namespaces=parsed.namespaces,
         volumes=parsed.volumes,
         disruption_budgets=parsed.disruption_budgets,
+        usage=usage,
         buffers=_buffers(objects, LimitRanges(complete.limit_ranges)),
         pools=pools,
         classes=_classes(objects, pools, now),
         requests=models(objects, NodeRequest),
         removals=models(objects, NodeRemovalRequest),
-        problems=(*complete.problems, *parsed.problems),
+        problems=(*complete.problems, *parsed.problems, *unread_usage),
     )
 
 

@@ -32,6 +32,7 @@ _KUBERNETES: Final = {
     "PriorityClass": "scheduling.k8s.io/v1",
     "PodDisruptionBudget": "policy/v1",
     "CapacityBuffer": "autoscaling.x-k8s.io/v1beta1",
+    "NodeMetrics": "metrics.k8s.io/v1beta1",
 }
 _EARLIER: Final = {"CapacityBuffer": "autoscaling.x-k8s.io/v1alpha1"}
 """Versions before that which say the same."""
@@ -217,7 +218,14 @@ def _name(kind: str, item: Json) -> str:
     metadata = item.get("metadata")
     if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str):
         return ""
+    if kind == "NodeMetrics" and metadata["name"]:
+        return sample_name(item)
     return key(item) if kind in NAMESPACED and metadata["name"] else metadata["name"]
+
+
+def sample_name(item: Json) -> str:
+    """Return what tells the samples of one Node apart: its name and the time."""
+    return f"{item['metadata']['name']} at {item.get('timestamp')}"
 
 
 def _counted(kinds: Counter[str]) -> str:

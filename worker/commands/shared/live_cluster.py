@@ -11,6 +11,7 @@ from typing import Final
 from activities.kube.client import KubeCluster
 from activities.kube.kubeconfig import Access
 from activities.objects.events import CONTROLLER
+from activities.objects.node_usage import sample_usage
 from activities.ports.cluster import EVENTS, NODE_POOLS, Object, Resource
 from activities.ports.errors import Forbidden, GrowthError, NotFound
 from activities.ports.ports import Ports
@@ -73,7 +74,9 @@ class LiveCluster:
             async with asyncio.timeout(_FIRST_SECONDS):
                 await self._ports.cluster.list(NODE_POOLS)
             read = ReadOnce(self._ports.cluster)
-            seen = await Observer(replace(self._ports, cluster=read, reader=read)).observe(PlannerMemory(), {})
+            ports = replace(self._ports, cluster=read, reader=read)
+            await sample_usage(ports)
+            seen = await Observer(ports).observe(PlannerMemory(), {})
         except (GrowthError, DefinitionsGoing, TimeoutError) as error:
             raise await self._told(error) from error
         steps = await next_steps(self._ports, read)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from api.duration import format_duration
 from api.keys import ANNOTATION_UNDERUSED_SINCE
 from api.meta import read_moment
 from api.v1alpha1.pool_parts.utilisation import NodeUtilisation
@@ -29,6 +30,8 @@ def little_use(machine: Machine, node: Node, view: ClusterView) -> Iterator[str]
 
 
 def _of_node(machine: Machine, node: Node, wish: NodeUtilisation, view: ClusterView) -> str:
+    if wish.is_by_usage:
+        return _of_usage(machine, node, wish, view)
     asked, has, now = asked_on(machine), capacity_of(machine), view.snapshot.now
     shares = " and ".join(f"{shown(share)} % of its {name}" for name, share in Use(asked, has).shares.items())
     bounds = f"below {wish.cpu_percent} % and {wish.memory_percent} %: scaleDown.node"
@@ -41,3 +44,17 @@ def _of_node(machine: Machine, node: Node, wish: NodeUtilisation, view: ClusterV
     at = began + wish.window
     goes = "its window is over" if at <= now else f"it goes at {until(at, now)} if that stays so"
     return f"{use}; so since {since(began, now)}: {goes}."
+
+
+def _of_usage(machine: Machine, node: Node, wish: NodeUtilisation, view: ClusterView) -> str:
+    bounds = f"{wish.cpu_percent} % of its cpu and {wish.memory_percent} % of its memory"
+    goes = f"it would go after {format_duration(wish.window)} below {bounds}: scaleDown.node, basis usage"
+    usage = view.snapshot.usage
+    if not (samples := usage.samples.get(node.name)):
+        return f"What it uses is not known{f' ({usage.problem})' if usage.problem else ''}; {goes}."
+    used = {"cpu": samples[-1].cpu, "memory": samples[-1].memory}
+    shares = " and ".join(
+        f"{shown(share)} % of its {name}" for name, share in Use(used, capacity_of(machine)).shares.items()
+    )
+    # Each worker samples for itself: a command knows this one sample.
+    return f"It uses {shares}; {goes}."

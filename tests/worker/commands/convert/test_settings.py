@@ -69,7 +69,7 @@ def test_vpsies_defaults_are_those_of_its_algorithm():
         "mode": "drain",
         "cooldownAfterScaleDown": "10m",
         "budgets": [{"nodes": 1}],
-        "node": {"cpuPercent": 50, "memoryPercent": 50, "window": "10m"},
+        "node": {"cpuPercent": 50, "memoryPercent": 50, "window": "10m", "basis": "usage", "fraction": 80},
         "order": "oldest",
     }
 
@@ -81,6 +81,8 @@ def test_vpsies_own_settings_go_before_its_defaults():
         "cpuPercent": 40,
         "memoryPercent": 60,
         "window": "15m",
+        "basis": "usage",
+        "fraction": 80,
     }
     assert spec["serverTypes"] == [{"name": "cx22"}, {"name": "cx32", "priority": 1}]
     assert spec["scaleUp"]["choose"] == "priority"

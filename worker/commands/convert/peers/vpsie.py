@@ -36,6 +36,8 @@ _REASONS: Final = ["Empty", "Underused", "Consolidation", "Rotation", "Drift", "
 """For which hours hold; a dead machine is repaired at any time."""
 _TYPE: Final = TypeAdapter(LabelValue)
 _MOST_SECONDS: Final = 3600
+_MOST_OF_USAGE: Final = 45 * 60
+"""Seconds of a window of usage."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,10 +188,14 @@ def _scale_down(group: Fields, document: PeerDocument, common: _Common, remarks:
         "memoryPercent": _or(policy.whole("memoryThreshold", 0, 100), 50),
         "window": seconds(window) if window else "10m",
     }
-    remarks.differs(
-        "spec.scaleDownPolicy",
-        "cpuThreshold and memoryThreshold are of what pods request, not of what metrics-server tells",
-    )
+    if (window or 0) <= _MOST_OF_USAGE:
+        # As VPSie judges: four of five samples, and their average.
+        node |= {"basis": "usage", "fraction": 80}
+    else:
+        remarks.differs(
+            "spec.scaleDownPolicy",
+            "cpuThreshold and memoryThreshold are of what pods request: usage is known for the last 45m only",
+        )
     says = _annotations(document)
     is_off = says.get("autoscaler.vpsie.com/scale-down") == "disabled"
     is_on = policy.flag("enabled") is not False and not is_off
