@@ -15,6 +15,7 @@ from simulator.campaign.mutations.clocks import CLOCK_MUTATIONS
 from simulator.campaign.mutations.kept_machines import KEPT_MACHINE_MUTATIONS
 from simulator.campaign.mutations.lifecycles import LIFECYCLE_MUTATIONS
 from simulator.campaign.mutations.moved_pods import MOVED_POD_MUTATIONS
+from simulator.campaign.mutations.paces import PACE_MUTATIONS
 from simulator.campaign.mutations.planting import Mutation, planted
 from simulator.campaign.mutations.plug_ins import PLUG_IN_MUTATIONS
 from simulator.campaign.mutations.real_nodes import REAL_NODE_MUTATIONS
@@ -35,6 +36,7 @@ ALL_MUTATIONS: Final = (
     *REAL_NODE_MUTATIONS,
     *KEPT_MACHINE_MUTATIONS,
     *MOVED_POD_MUTATIONS,
+    *PACE_MUTATIONS,
     *HETZNER_MUTATIONS,
 )
 _AT_ONCE: Final = 4

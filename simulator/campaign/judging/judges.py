@@ -12,6 +12,7 @@ from simulator.campaign.judging.departures.departures import DepartureRules
 from simulator.campaign.judging.departures.facts import window_of
 from simulator.campaign.judging.invariants import Rules
 from simulator.campaign.judging.kept_seats import KeptSeats
+from simulator.campaign.judging.paces.rules import PaceFieldRules, is_paced
 from simulator.campaign.judging.pod_departures import Leaving
 from simulator.campaign.judging.promptness import Promptness
 from simulator.campaign.judging.provider_side import Side
@@ -59,8 +60,8 @@ class Judges:
         self._promptness = Promptness(
             sim.seconds,
             lambda: frozenset(incarnation.number for incarnation in sim.alive),
-            # A Node that is Ready may lack a device, and a scheduler that stands still answers nothing.
-            is_judged=is_prompt and not scenario.has_slow_starts,
+            # A Node that is Ready may lack a device, a scheduler that stands still answers nothing, and paces wait.
+            is_judged=is_prompt and not scenario.has_slow_starts and not is_paced(scenario),
         )
         self.wholeness: Final = Wholeness(witness, tell=tell, may_leap=may_leap)
         self._kept_seats = KeptSeats(
@@ -83,6 +84,7 @@ class Judges:
         self._tiers = Tiers(cluster, witness, window=window_of(scenario), may_leap=may_leap, tell=tell)
         self._namespaces = NamespaceBoundsJudge(cluster, witness, window=window_of(scenario), tell=tell)
         self.departures: Final = DepartureRules(sim, scenario, witness, self.repairs.sizes, tell=tell)
+        self._paces = PaceFieldRules(sim, scenario, witness, may_leap=may_leap, tell=tell)
 
     @property
     def notes(self) -> tuple[Note, ...]:
@@ -96,6 +98,7 @@ class Judges:
             self.leaving.note,
             self.wholeness.note,
             self.departures.note,
+            self._paces.note,
             self._witness.note,
             self._kept_seats.note,
             self._agents.note,
@@ -113,6 +116,7 @@ class Judges:
                 self._namespaces.note,
                 self.leaving.note,
                 self.departures.note,
+                self._paces.note,
             )
             for note in pools_told:
                 note(NODE_POOLS, Change(0, "ADDED", pool, None))
@@ -121,12 +125,14 @@ class Judges:
         """Judge a worker that lets a pod end."""
         self.leaving.judge(verb, namespace, name)
         self.departures.judge(verb, namespace, name)
+        self._paces.judge(verb, namespace, name)
 
     def look(self) -> None:
         """Look at what time alone makes wrong."""
         self._kept_seats.look()
         self._agents.look()
         self.departures.look()
+        self._paces.look()
 
     def wrong(self) -> list[str]:
         """Return a sentence for each violation."""
@@ -142,6 +148,7 @@ class Judges:
             *self._agents.violations,
             *self._bought_again.violations,
             *self.departures.violations,
+            *self._paces.violations,
             *self._rules.garbage(self._sim.log),
             *self._cloud.wrong(),
             *self._promptness.wrong(),

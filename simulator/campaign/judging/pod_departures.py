@@ -63,6 +63,8 @@ class Leaving:
         """When the last removal of a server ended."""
         self._graces: dict[str, deque[tuple[float, _Graces]]] = {}
         """By pool, its times for a person's drain and for that of a round, and since when."""
+        self._waiting: set[str] = set()
+        """Pools that have had mode wait."""
         self.violations: list[str] = []
 
     def note(self, resource: Resource, change: Change) -> None:
@@ -113,19 +115,29 @@ class Leaving:
 
     def may_be_forced(self, removal: Object) -> bool:
         """Return whether the time for pods may be over by any worker's clock, as the pool is or was a moment ago."""
-        began = removal.get("status", {}).get("drainStartedAt")
-        if began is None:
+        status = removal.get("status", {})
+        began = [at for at in (status.get("drainStartedAt"), self._waits_since(removal)) if at is not None]
+        if not began:
             return False
         now = self._now() + (_LONGEST_LEAP if self._may_leap() else _CLOCKS_DIFFER)
         known = self._graces.get(removal["spec"]["pool"], deque())
         since = self._witness.seconds() - _EDIT_SECONDS
         recent = [grace for i, (_, grace) in enumerate(known) if i + 1 == len(known) or known[i + 1][0] >= since]
-        is_of_round = removal["spec"]["reason"] in EVICTING_REASONS
+        is_of_round = removal["spec"]["reason"] in EVICTING_REASONS and removal["spec"]["pool"] not in self._waiting
         times = [forced if is_of_round else hard for hard, forced in recent]
-        return any(time is not None and now >= datetime.fromisoformat(began) + time for time in times)
+        earliest = min(map(datetime.fromisoformat, began))
+        return any(time is not None and now >= earliest + time for time in times)
+
+    def _waits_since(self, removal: Object) -> str | None:
+        """Return when the Node was closed if its pool has waited for pods: whoever began that, it counts from there."""
+        is_waiting = removal["spec"]["pool"] in self._waiting
+        since: str | None = removal.get("status", {}).get("taintedAt")
+        return since if is_waiting else None
 
     def _note_pool(self, pool: Object, *, is_gone: bool) -> None:
         down = {} if is_gone else pool["spec"].get("scaleDown", {})
+        if down.get("mode") == "wait":
+            self._waiting.add(pool["metadata"]["name"])
         hard, forced = (parse_duration(down[key]) if key in down else None for key in _TIMES)
         # By the end of that time each pod has ended: it is deleted as long before as it has time to end.
         grace = hard, None if forced is None else forced - _TIME_TO_END

@@ -27,7 +27,7 @@ def test_each_field_is_drawn_and_people_leave_pools_without_any():
         assert after.pools == before.pools
         for pool in pools(after):
             seen |= {*pool["spec"], *pool["spec"]["scaleUp"], *pool["spec"]["scaleDown"]}
-    assert {*paces._SCALE_UP, *paces._SCALE_DOWN, *paces._SPEC, "dryRun"} <= seen
+    assert {*paces._SCALE_UP, *paces._SCALE_DOWN, *paces._SPEC, "dryRun", "mode"} <= seen
 
 
 def test_each_new_field_of_growth_is_among_those_that_are_drawn():

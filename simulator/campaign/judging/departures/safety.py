@@ -22,6 +22,8 @@ from simulator.scheduling.conditions import condition_status
 from simulator.scheduling.fit import selects
 
 _CANCEL_HOLDS: Final = timedelta(hours=1)
+_WITHOUT_EVICTIONS: Final = ("OverMax", "Underused")
+"""Reasons for which machines with pods go in mode wait, too: there no pod is asked to leave."""
 _WORDS: Final = (ANNOTATION_DO_NOT_REMOVE, OTHERS_SCALE_DOWN_DISABLED)
 _PAUSES: Final = (ANNOTATION_DRAIN_PAUSE, ANNOTATION_MOVE_FAILED)
 _COMING: Final = ("Pending", "Provisioning")
@@ -85,6 +87,8 @@ class Safety:
             return
         specs = self._specs.recent(pool)
         modes = {spec["scaleDown"].get("mode", "empty") for spec in specs}
+        if "wait" in modes and removal["spec"]["reason"] in _WITHOUT_EVICTIONS:
+            return
         if specs and "drain" not in modes:
             yield f"its pool says {modes.pop()}"
         yield from self._of_node(name, node)
