@@ -10,7 +10,7 @@ import pytest
 
 from planner.plan import plan
 from planner.policies.refused_placements import FIRST_WAIT, LONGEST_WAIT
-from tests.builders import NOW, before, node, node_request
+from tests.builders import NOW, before, node, node_removal_request, node_request
 from tests.planner.policies.placements import (
     WORDS,
     bought,
@@ -101,6 +101,8 @@ def test_long_after_the_last_wait_the_doubling_begins_anew():
         {"nodes": []},
         {"nodes": [made_late("m", ready=False)]},
         {"nodes": [made_late("m", spec={"unschedulable": True})]},
+        {"nodes": [made_late("m", taints=[{"key": "growth.dev/remove-now", "effect": "NoSchedule"}])]},
+        {"removals": [node_removal_request("m", "cx22", phase="Pending", taintedAt=before(minutes=1))]},
     ],
 )
 def test_nothing_is_concluded_of_a_reservation_that_did_not_end_unbound_on_a_ready_node(change):
