@@ -248,7 +248,8 @@ def _pools(out: Console, plan: Plan) -> None:
             f"{report.delta:+d}" if report.delta else "0",
             *shares,
             *_costs(report),
-            "; ".join(f"{c.reason}: {c.message}" if c.message else c.reason for c in conditions),
+            # Two conditions may say the same.
+            "; ".join(dict.fromkeys(f"{c.reason}: {c.message}" if c.message else c.reason for c in conditions)),
         )
     if rows.row_count:
         print_section(out, "Pools", rows)

@@ -126,7 +126,7 @@ def _pools(out: Console, view: ClusterView) -> None:
             _max(view.pool(report.name)),
             "" if price is None else money(price),
             "" if price is None else money_per_month(price),
-            "; ".join(_not_fine(report)) or "-",
+            "; ".join(dict.fromkeys(_not_fine(report))) or "-",
         )
     print_section(out, "Pools", rows)
     print_bounds(out, view.plan.pools)
