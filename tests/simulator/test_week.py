@@ -61,7 +61,8 @@ KINDS = {
     "nodes",
     "pods",
 }
-EVENTS_A_DAY = 160
+EVENTS_A_DAY = 180
+"""Each round that buys or begins removals tells so once on its pool."""
 STANDING = range(DRAIN_ENDS - 3, DRAIN_ENDS - 1)
 STANDING_EVENTS_AN_HOUR = 4
 """While nothing comes or goes, and a parked machine, a blocked drain and a pod without a place stay: told once, and
