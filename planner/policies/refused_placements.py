@@ -127,8 +127,9 @@ class RefusedPlacements:
         ready_at, released_at = request.status.ready_at, request.status.released_at
         if machine.node is None or ready_at is None or released_at is None:
             return
-        if not machine.node.takes_pods or machine.is_leaving or machine.is_to_go_now:
+        if not machine.node.takes_pods or machine.is_to_go_now:
             # Whoever closed it is why the scheduler sends no pod there, and no other machine of the type is closed.
+            # One that goes for want of pods is heeded: until it went, nothing else kept them from it.
             return
         bound = {(pod.namespace, self.keys.of(pod)) for pod in machine.residents}
         waiting: dict[tuple[str, str], Pod] = {}

@@ -81,7 +81,9 @@ class BoughtAgain:
         before = (change.before or {}).get("status", {})
         status = request.get("status", {})
         is_released = "releasedAt" in status and "releasedAt" not in before
-        if is_released and status.get("reason") in _LATE and (why := self._why_coming(name)):
+        # Where its pods are gone, nothing is lost.
+        is_lost = is_released and status.get("reason") in _LATE and any(map(self._waits, seats))
+        if is_lost and (why := self._why_coming(name)):
             self.violations.append(f"{name} lost its reservation ({status['reason']}), and {why}")
         back, reason = self._back(), request.get("status", {}).get("reason", "")
         is_given_up = phase_of(request) == "Deprovisioning" != phase_of(change.before or request)

@@ -102,11 +102,16 @@ def test_long_after_the_last_wait_the_doubling_begins_anew():
         {"nodes": [made_late("m", ready=False)]},
         {"nodes": [made_late("m", spec={"unschedulable": True})]},
         {"nodes": [made_late("m", taints=[{"key": "growth.dev/remove-now", "effect": "NoSchedule"}])]},
-        {"removals": [node_removal_request("m", "cx22", phase="Pending", taintedAt=before(minutes=1))]},
     ],
 )
 def test_nothing_is_concluded_of_a_reservation_that_did_not_end_unbound_on_a_ready_node(change):
     assert entries(plan(unbound(**change).snapshot())).keys() <= {(None,)}
+
+
+def test_a_machine_that_goes_for_want_of_the_pod_teaches_all_the_same():
+    """Else the next one would be bought for the same pod, and go for want of it, again and again."""
+    leaving = [node_removal_request("m", "cx22", phase="Pending", taintedAt=before(seconds=1))]
+    assert ("cx22", "m") in entries(plan(unbound(removals=leaving).snapshot()))
 
 
 def test_nothing_is_concluded_while_no_scheduler_has_tried():
