@@ -31,7 +31,7 @@ class Machines:
 
     def set_up(self, *, large_boots_within: str = "1h") -> None:
         """Make the pool, and let large servers boot for so long."""
-        self.plane.kubectl("replace", "-f", "-", stdin=json.dumps(POOL))
+        self.plane.replace(POOL)
         change = [
             {"op": "replace", "path": "/spec/serverTypes/1/locations/0/bootTime", "value": large_boots_within},
             {"op": "add", "path": "/spec/faults", "value": STUBBORN},

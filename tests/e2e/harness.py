@@ -3,6 +3,7 @@
 Each start is a fresh, empty cluster in a temporary folder on free loopback ports.
 """
 
+import json
 import os
 import shutil
 import signal
@@ -14,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 from tests.e2e.api_server import ApiServer, Refused
 from tests.e2e.harness_build import STAGES, binaries
@@ -31,6 +33,7 @@ DEFINITIONS = Path(__file__).parents[2] / "deploy" / "crds"
 _READY_SECONDS = 60
 _POLL_SECONDS = 0.1
 _STARTS = 3
+_TRIES = 5
 
 
 class ControlPlane:
@@ -80,6 +83,19 @@ class ControlPlane:
             self.check()
             raise AssertionError(f"kubectl {' '.join(arguments)}: {done.stderr.strip()}")
         return done.stdout
+
+    def replace(self, body: Mapping[str, Any]) -> None:
+        """Put an object in the place of the one of its name; again, if it was written since kubectl had read it."""
+        error = ""
+        for _ in range(_TRIES):
+            done = self._kubectl("replace", "-f", "-", stdin=json.dumps(body))
+            if not done.returncode:
+                return
+            error = done.stderr.strip()
+            if "(Conflict)" not in error:
+                break
+        self.check()
+        raise AssertionError(f"kubectl replace: {error}")
 
     def apply_definitions(self) -> None:
         """Apply deploy/crds and wait until the API server serves them."""

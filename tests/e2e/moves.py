@@ -50,7 +50,7 @@ class Moves(Drains):
 
     def set_pool(self, body: dict[str, Any]) -> None:
         """Have the pool be so from now on."""
-        self.plane.kubectl("replace", "-f", "-", stdin=json.dumps(body))
+        self.plane.replace(body)
 
     def change(self, kind: str, name: str, body: dict[str, Any], *further: str) -> None:
         """Merge a change into an object."""

@@ -32,7 +32,7 @@ class Choices(Drains):
     """What a person changes and sees of the pool."""
 
     def replace(self, **spec: Any) -> None:
-        self.plane.kubectl("replace", "-f", "-", stdin=json.dumps(as_sent(node_pool(scaleDown=QUICK, **spec))))
+        self.plane.replace(as_sent(node_pool(scaleDown=QUICK, **spec)))
 
     def types(self) -> list[str]:
         """Return the types of the Nodes that are there, in alphabetical order."""

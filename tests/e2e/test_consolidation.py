@@ -1,6 +1,5 @@
 """Consolidation on a real control plane: of two half-empty machines one is left, once a window lets the other go."""
 
-import json
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -48,7 +47,7 @@ def half_empty(pods: Drains) -> list[str]:
 def test_two_half_empty_machines_become_one(control_plane: ControlPlane, tmp_path: Path):
     plane = control_plane
     with scene(plane, tmp_path, cluster="fewer", separate=False, quick=True) as growth:
-        plane.kubectl("replace", "-f", "-", stdin=json.dumps(pool(budgets=[closed()])))
+        plane.replace(pool(budgets=[closed()]))
         pods = Drains(plane)
         growth.start()
         # The real disruption controller lets one of them go at a time.
@@ -57,7 +56,7 @@ def test_two_half_empty_machines_become_one(control_plane: ControlPlane, tmp_pat
         assert len(before) == 2
         time.sleep(5)
         assert not pods.view.items("noderemovalrequests"), "nothing goes while a window lets none go"
-        plane.kubectl("replace", "-f", "-", stdin=json.dumps(pool()))
+        plane.replace(pool())
         plane.wait_for(lambda: len(pods.view.nodes()) == 1 and len(pods.view.servers()) == 1, "one machine is left")
         (left,) = pods.view.nodes()
         plane.wait_for(lambda: [node for _, node in pods.pods().values()] == [left, left], "both pods run there")

@@ -66,7 +66,7 @@ def test_a_scale_down_is_cancelled_and_a_parked_one_is_retried_by_annotation(
 ):
     plane, person, view = control_plane, Person(control_plane), ClusterView(control_plane)
     with scene(plane, tmp_path, cluster="decisions", separate=False) as growth:
-        plane.kubectl("replace", "-f", "-", stdin=json.dumps(POOL))
+        plane.replace(POOL)
         growth.start()
         name = _idle_machine(plane, view)
         _cancel(plane, view, person, name)

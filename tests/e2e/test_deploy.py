@@ -157,7 +157,7 @@ def test_the_account_may_do_what_the_worker_does_and_nothing_else(control_plane:
         plane.kubectl("delete", "lease", "growth-round", "-n", NAMESPACE, "--ignore-not-found")
         before = len(calls(plane))
         view = ClusterView(plane)
-        plane.kubectl("replace", "-f", "-", stdin=json.dumps(POOL))
+        plane.replace(POOL)
         plane.kubectl("patch", "kwoknodeclasses", "default", "--type=json", "-p", json.dumps(CLASS))
         for body in (SECRET, HETZNER):
             plane.kubectl("create", "-f", "-", stdin=json.dumps(body))

@@ -72,7 +72,7 @@ class Drains:
 def test_a_drain_honours_budgets_and_wishes(control_plane: ControlPlane, tmp_path: Path):
     plane = control_plane
     with scene(plane, tmp_path, cluster="drain", separate=False, quick=True) as growth:
-        plane.kubectl("replace", "-f", "-", stdin=json.dumps(POOL))
+        plane.replace(POOL)
         drains = Drains(plane)
         drains.create(deployment("web", 2, "500m", "256Mi", spread=True))
         drains.create(BUDGET)

@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 def test_a_drain_is_given_up_or_forced_in_time(control_plane: ControlPlane, tmp_path: Path):
     plane = control_plane
     with scene(plane, tmp_path, cluster="limits", separate=False, quick=True) as growth:
-        plane.kubectl("replace", "-f", "-", stdin=json.dumps(POOL))
+        plane.replace(POOL)
         drains = Drains(plane)
         drains.create(deployment("web", 2, "500m", "256Mi", spread=True))
         drains.create(BUDGET)

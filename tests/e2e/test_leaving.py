@@ -1,6 +1,5 @@
 """A machine leaves whole on a real control plane: off load balancers, and with its volumes detached."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -21,7 +20,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 def test_a_server_stays_until_balancers_and_volumes_have_let_it_go(control_plane: ControlPlane, tmp_path: Path):
     plane = control_plane
     with scene(plane, tmp_path, cluster="leave", separate=False, quick=True) as growth:
-        plane.kubectl("replace", "-f", "-", stdin=json.dumps(POOL))
+        plane.replace(POOL)
         drains = Drains(plane)
         drains.create(deployment("web", 1, "500m", "256Mi"))
         growth.start()

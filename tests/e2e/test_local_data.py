@@ -1,6 +1,5 @@
 """Data on one machine alone on a real control plane: its volume is bound by the real controller and keeps it."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +56,7 @@ def claim(name: str) -> dict[str, Any]:
 def test_a_machine_stays_for_the_data_on_it_and_goes_without(control_plane: ControlPlane, tmp_path: Path):
     plane = control_plane
     with scene(plane, tmp_path, cluster="data", separate=False, quick=True) as growth:
-        plane.kubectl("replace", "-f", "-", stdin=json.dumps(POOL))
+        plane.replace(POOL)
         drains = Drains(plane)
         drains.create(deployment("web", 1, "500m", "256Mi"))
         growth.start()

@@ -38,7 +38,7 @@ class Paces(Drains):
 
     def replace(self, **spec: Any) -> None:
         wanted: dict[str, Any] = {"limits": {"max": 4}} | spec
-        self.plane.kubectl("replace", "-f", "-", stdin=json.dumps(as_sent(node_pool(types=TYPES, **wanted))))
+        self.plane.replace(as_sent(node_pool(types=TYPES, **wanted)))
 
     def pool_status(self) -> dict[str, Any]:
         [pool] = self.view.items("nodepools")

@@ -1,6 +1,5 @@
 """A pause on the real control plane: while it lasts nothing is bought and nothing goes; then all of it comes about."""
 
-import json
 import os
 import subprocess
 import time
@@ -32,7 +31,7 @@ def growth_command(plane: ControlPlane, *words: str) -> str:
 def test_while_pools_are_paused_nothing_is_bought_and_nothing_goes(control_plane: ControlPlane, tmp_path: Path):
     plane = control_plane
     with scene(plane, tmp_path, cluster="pause", separate=False, quick=True) as growth:
-        plane.kubectl("replace", "-f", "-", stdin=json.dumps(POOL))
+        plane.replace(POOL)
         pods = Drains(plane)
         assert growth_command(plane, "pause", "--reason", "a test").startswith("paused until `growth resume`: default")
         pods.create(deployment("web", 2, "500m", "256Mi"))

@@ -28,7 +28,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 def test_a_machine_with_a_dead_kubelet_goes_and_its_pod_is_not_forced(control_plane: ControlPlane, tmp_path: Path):
     plane = control_plane
     with scene(plane, tmp_path, cluster="repair", separate=False, quick=True) as growth:
-        plane.kubectl("replace", "-f", "-", stdin=json.dumps(POOL))
+        plane.replace(POOL)
         drains = Drains(plane)
         # While most Nodes are not Ready, neither Kubernetes' node controller nor Growth does anything about one.
         body = deployment("web", 3, "500m", "256Mi", spread=True)

@@ -129,7 +129,7 @@ class Replacements:
 def test_machines_are_replaced_killed_cancelled_and_kept(control_plane: ControlPlane, tmp_path: Path):
     plane = control_plane
     with scene(plane, tmp_path, cluster="replace", quick=True) as growth:
-        plane.kubectl("replace", "-f", "-", stdin=json.dumps(POOL))
+        plane.replace(POOL)
         boots = [
             {"op": "add", "path": f"/spec/serverTypes/{number}/locations/0/bootTime", "value": boot}
             for number, boot in enumerate(BOOTS)

@@ -3,7 +3,6 @@
 With durations a tenth as long: a reservation lasts 6 s here, and each of these takes longer.
 """
 
-import json
 import os
 import signal
 import time
@@ -34,7 +33,7 @@ def test_a_node_that_starts_slowly_is_not_bought_again(control_plane: ControlPla
     with scene(plane, tmp_path, cluster="slow", separate=False, quick=True) as growth:
         slow = as_sent(kwok_node_class(server_type("cx22", startup=startup)))
         for item in (slow, POOL):
-            plane.kubectl("replace", "-f", "-", stdin=json.dumps(item))
+            plane.replace(item)
         pods = Drains(plane)
         pods.create(deployment("web", 2, "500m", "256Mi"))
         growth.start()
@@ -49,7 +48,7 @@ def test_a_node_that_starts_slowly_is_not_bought_again(control_plane: ControlPla
 def test_a_scheduler_that_stands_still_has_nothing_bought_again(control_plane: ControlPlane, tmp_path: Path):
     plane = control_plane
     with scene(plane, tmp_path, cluster="still", separate=False, quick=True) as growth:
-        plane.kubectl("replace", "-f", "-", stdin=json.dumps(POOL))
+        plane.replace(POOL)
         pods = Drains(plane)
         pods.create(deployment("web", 2, "500m", "256Mi"))
         plane.wait_for(lambda: pods.view.unschedulable() == 2, "the scheduler has refused both")

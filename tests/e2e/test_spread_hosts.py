@@ -1,6 +1,5 @@
 """Pods spread over host names share machines as far as the real scheduler lets them, as many on each as planned."""
 
-import json
 from collections import Counter
 from pathlib import Path
 
@@ -35,7 +34,7 @@ def test_machines_fill_together_and_a_further_one_gets_as_many(control_plane: Co
     plane = control_plane
     with scene(plane, tmp_path, cluster="even", separate=False, quick=True) as growth:
         for item in (CLASS, POOL):
-            plane.kubectl("replace", "-f", "-", stdin=json.dumps(item))
+            plane.replace(item)
         pods = Drains(plane)
         pods.create(deployment("web", 8, "450m", "256Mi", topologySpreadConstraints=[spread(HOST, 1, "web")]))
         growth.start()
@@ -48,7 +47,7 @@ def test_zones_and_hosts_are_even_at_once(control_plane: ControlPlane, tmp_path:
     plane = control_plane
     with scene(plane, tmp_path, cluster="evenly", separate=False, quick=True) as growth:
         for item in (CLASS, POOL):
-            plane.kubectl("replace", "-f", "-", stdin=json.dumps(item))
+            plane.replace(item)
         pods = Drains(plane)
         both = [spread(ZONE, 1, "web"), spread(HOST, 2, "web")]
         pods.create(deployment("web", 24, "450m", "256Mi", topologySpreadConstraints=both))

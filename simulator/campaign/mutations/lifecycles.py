@@ -351,7 +351,7 @@ LIFECYCLE_MUTATIONS: Final = (
     Mutation("an eviction is taken for the end of its pod", _drained_before_empty, first=45, within=60),
     Mutation("a server goes with its volumes attached", _volumes_not_awaited),
     Mutation("removals look for no local volumes", local_data.not_looked_at, first=38, within=12),
-    Mutation("data goes with machines that a person removes", local_data.kept_in_rounds_alone, within=20),
+    Mutation("data goes with machines that a person removes", local_data.kept_in_rounds_alone, first=30, within=20),
     Mutation("load balancers get no time to let a machine go", _load_balancers_not_awaited),
     Mutation(
         "a drain that is taken back leaves the machine off load balancers",

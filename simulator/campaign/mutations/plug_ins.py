@@ -19,5 +19,5 @@ def _refused_node_still_counts() -> list[Change]:
 
 PLUG_IN_MUTATIONS: Final = (
     Mutation("a type that the scheduler refused is bought again", _refused_type_bought_again, first=12, within=15),
-    Mutation("a Node on which pods were refused is still their place", _refused_node_still_counts, first=4, within=20),
+    Mutation("a Node on which pods were refused is still their place", _refused_node_still_counts, first=65, within=15),
 )

@@ -29,7 +29,7 @@ def _everybody_buys() -> list[Change]:
 
 
 SPARE_ROOM_MUTATIONS: Final = (
-    Mutation("headroom has no room on machines that are coming", _nothing_is_coming, first=480, within=10),
+    Mutation("headroom has no room on machines that are coming", _nothing_is_coming, first=1015, within=10),
     Mutation("machines that headroom needs go for want of pods", _nothing_is_held, first=100, within=40),
     Mutation("machines are bought for pods of any priority", _everybody_buys, first=100, within=40),
 )
