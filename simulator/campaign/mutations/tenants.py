@@ -18,6 +18,6 @@ def _limit_ranges_not_read() -> list[Change]:
 
 
 TENANT_MUTATIONS: Final = (
-    Mutation("room that pods without a seat took is not counted", _taken_room_is_not_counted, first=140, within=15),
+    Mutation("room that pods without a seat took is not counted", _taken_room_is_not_counted, first=510, within=15),
     Mutation("what LimitRanges give DaemonSet pods is not counted", _limit_ranges_not_read, within=30),
 )
