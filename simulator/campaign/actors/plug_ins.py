@@ -14,6 +14,7 @@ from activities.ports.cluster import NODE_POOLS, NODE_REQUESTS, PODS, Object, Re
 from activities.ports.errors import Conflict, NotFound
 from api.keys import LABEL_SERVER_TYPE
 from simulator.apiserver.history import Change
+from simulator.campaign.judging.headroom import is_expendable
 from simulator.campaign.judging.recorder import ON_TRIAL, Witness, labels_of, phase_of, pool_asked_for
 from simulator.campaign.setup import Setup
 from simulator.scheduling.pod_request import occupies
@@ -119,8 +120,12 @@ class PlugIns:
         for problem in self._unserved(lambda pod: labels_of(pod).get("app") != self._app):
             self._wrong(f"while a plug-in refuses others: {problem}")
         if not refuses_all:
+            pools = {pool["metadata"]["name"]: pool for pool in self._sim.world.cluster.peek(NODE_POOLS)}
             for pod in self._sim.world.cluster.peek(PODS):
                 is_waiting = occupies(pod) and not pod["spec"].get("nodeName")
+                if is_expendable(pod, pools.get(pool_asked_for(pod))):
+                    # Nothing is bought for it.
+                    continue
                 if is_waiting and labels_of(pod).get("app") == self._app and self._has_room(pool_asked_for(pod)):
                     self._wrong(f"pod {pod['metadata']['name']} waits, although the plug-in lets other types pass")
 
