@@ -1,4 +1,7 @@
-"""Samples of usage: kept of Nodes that are there, asked for where a pool goes by them, no more than needed."""
+"""Samples of usage: kept of Nodes that are there, asked for where a pool goes by them, no more than needed.
+
+Source: kubernetes-sigs/metrics-server #745, #750 (usage below zero), #1141 (Nodes that come and go in answers).
+"""
 
 from typing import Any
 
