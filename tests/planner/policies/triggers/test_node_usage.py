@@ -1,6 +1,6 @@
 """A machine that has used little for a window goes, whatever its pods request: samples of usage say so.
 
-Source: VPSie's scale-down; kubernetes-sigs/metrics-server #1141, #1571 (Nodes that have no sample for a while, or not yet);
+Source: VPSie's scale-down; kubernetes-sigs/metrics-server #1141, #1571 (Nodes without a sample for a while, or yet);
 kubernetes-sigs/descheduler #1092 (a peak, or a lull, of a moment).
 """
 
