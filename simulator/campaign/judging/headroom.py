@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping
 from activities.ports.cluster import NODE_POOLS, NODE_REQUESTS, NODES, PODS, Object, Resource
 from api.keys import LABEL_POOL, LABEL_STEP
 from simulator.apiserver.history import Change
+from simulator.campaign.judging.departures.facts import PoolSpecs
+from simulator.campaign.judging.invariants import EDIT_SECONDS
 from simulator.campaign.judging.recorder import Witness, is_daemon, labels_of, phase_of
 from simulator.scheduling.pod_request import Amounts, amounts, occupied, occupies
 from simulator.simulation import Simulation
@@ -28,10 +30,12 @@ class HeadroomJudge:
         self._witness = witness
         self._coming: dict[str, str] = {}
         """Pools by machines on their way that were bought without pods."""
+        self._specs = PoolSpecs(witness.seconds, EDIT_SECONDS)
         self.violations: list[str] = []
 
     def note(self, resource: Resource, change: Change) -> None:
         """Judge one write: nothing is bought for pods whose priority is too low for that, nor for headroom twice."""
+        self._specs.note(resource, change)
         if resource != NODE_REQUESTS:
             return
         name = change.now["metadata"]["name"]
@@ -45,7 +49,11 @@ class HeadroomJudge:
         for pod in self._sim.world.cluster.peek(PODS) if seats else ():
             if pod["metadata"]["uid"] in seats and is_expendable(pod, pool):
                 self.violations.append(f"{name} is bought for {pod['metadata']['name']}")
-        if pool is not None and not seats and LABEL_STEP not in labels_of(change.now):
+        buys_ahead = any(
+            "threshold" in spec["scaleUp"].get("estimators", ())
+            for spec in self._specs.recent(change.now["spec"]["pool"])
+        )
+        if pool is not None and not seats and not buys_ahead and LABEL_STEP not in labels_of(change.now):
             self._coming[name] = pool["metadata"]["name"]
             self._count(pool)
 
@@ -59,8 +67,7 @@ class HeadroomJudge:
         requests = {each["metadata"]["name"]: each for each in self._sim.world.cluster.peek(NODE_REQUESTS)}
         empty = [each for each in self._coming if not requests.get(each, {}).get("spec", {}).get("reservedFor")]
         coming = sum(self._coming[each] == name for each in empty)
-        buys_ahead = "threshold" in spec["scaleUp"].get("estimators", ())
-        if spec["scaleUp"].get("reserve", True) and coming > most and not buys_ahead:
+        if spec["scaleUp"].get("reserve", True) and coming > most:
             self.violations.append(f"{coming} machines without pods are on their way to pool {name}, of {most}")
 
     def missing(self) -> list[str]:
