@@ -44,7 +44,7 @@ KEPT_MACHINE_MUTATIONS: Final = (
     Mutation("policies ask for nothing that keeps a machine", _no_check_is_asked, first=130, within=40),
     Mutation("machines are emptied while one of their pool is on its way", _purchases_ignored, first=130, within=40),
     Mutation("pods that write to their disks move in pools that keep them", _disks_go, first=130, within=40),
-    Mutation("a person's cancel holds for one removal alone", _cancels_forgotten, first=130, within=40),
+    Mutation("a person's cancel holds for one removal alone", _cancels_forgotten, first=190, within=30),
     Mutation("budgets do not count the machines that go", _nobody_goes_already, first=130, within=40),
     Mutation("without a budget all machines go at once", _all_at_once, first=130, within=40),
 )
